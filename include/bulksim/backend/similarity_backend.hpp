@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+
+namespace bulksim {
+
+/// Neighbouring query rows of one tile, as they leave a backend.
+///
+///                items
+///             i0  i1  i2 ..     values[r * tile.items + i]: rows are queries, as in the file.
+///   row  r0   .   .   .         Rows and columns past the edge of the matrix are zeros, so that a
+///        r0+1 .   .   .         whole tile is always tile.queries x tile.items values.
+struct TileStripe {
+  TileId tile;
+  std::int64_t first_row = 0;  ///< within the tile
+  std::int64_t rows = 0;
+  std::span<const float> values;
+};
+
+/// Takes the stripes of one tile after the other. Each thread of a backend has one of its own.
+class TileWriter {
+ public:
+  TileWriter() = default;
+  TileWriter(const TileWriter&) = delete;
+  TileWriter& operator=(const TileWriter&) = delete;
+  virtual ~TileWriter() = default;
+
+  /// Begins a tile, or begins it again when its checks have failed.
+  virtual void begin(TileId tile) = 0;
+  /// Stripes come in the order of their rows; the memory is the backend's after the call.
+  virtual void write(const TileStripe& stripe) = 0;
+  /// Every stripe was written and every check of the tile has held.
+  virtual void finish() = 0;
+};
+
+/// Where the tiles of a run go.
+class TileSink {
+ public:
+  TileSink() = default;
+  TileSink(const TileSink&) = delete;
+  TileSink& operator=(const TileSink&) = delete;
+  virtual ~TileSink() = default;
+
+  /// Called once a thread of the backend, possibly at the same time.
+  virtual std::unique_ptr<TileWriter> make_writer() = 0;
+};
+
+/// A batch of query rows that stays in the backend.
+struct QueryBatch {
+  RowRange range;  ///< rows of the matrix; begins at a tile border
+  UnitRows rows;
+};
+
+/// Item rows in flight and the tiles they are needed for.
+struct ItemChunk {
+  RowRange range;  ///< rows of the matrix; begins at a tile border
+  UnitRows rows;
+  std::vector<TileId> tiles;  ///< by column, then row; all within the query batch and this range
+};
+
+/// Computes tiles on one device, asynchronously, and checks each before it counts as done.
+///
+/// Three checks with zero tolerance: the row identity sum_i A(q,i) = Q . sum_i I modulo 2^64 for
+/// each query and each 1,024 items (and the column identity where it is cheap), and `kSampledCells`
+/// cells of the finished tile against a merge of the two rows. A tile that fails is computed again;
+/// the second failure is an Error (70) that names tile, host and device.
+class SimilarityBackend {
+ public:
+  SimilarityBackend() = default;
+  SimilarityBackend(const SimilarityBackend&) = delete;
+  SimilarityBackend& operator=(const SimilarityBackend&) = delete;
+  virtual ~SimilarityBackend() = default;
+
+  /// "cpu (AVX3, 2 threads)", for logs and reports.
+  virtual std::string description() const = 0;
+  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks.
+  virtual void set_queries(const QueryBatch& queries, TileSink& sink) = 0;
+  /// Hands a chunk over and returns while it is at work; waits while two are. Throws what went
+  /// wrong with an earlier chunk.
+  virtual void submit(ItemChunk chunk) = 0;
+  /// Returns when every tile of every chunk is finished; throws what went wrong.
+  virtual void drain() = 0;
+  /// Tiles whose checks failed once and held when computed again.
+  virtual std::int64_t recomputed_tiles() const = 0;
+};
+
+/// Cells of each tile that are compared with a merge of the two rows.
+inline constexpr int kSampledCells = 64;
+
+struct CpuBackendOptions {
+  TileGrid grid;
+  Grid arithmetic;
+  int threads = 1;
+};
+
+std::unique_ptr<SimilarityBackend> make_cpu_backend(const CpuBackendOptions& options);
+
+/// Largest memory that the backend holds beside the queries and chunks it is given, in bytes.
+///
+/// `vocabulary_bytes` and `query_nnz` are those of the largest query batch, `tile_nnz` of the item
+/// rows of the fullest column of tiles.
+std::int64_t cpu_backend_bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
+                               std::int64_t query_columns, std::int64_t tile_nnz);
+
+}  // namespace bulksim

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace bulksim {
+
+/// What the process returns; the numbers are those of sysexits.h where one fits.
+enum class ExitCode : int {
+  kOk = 0,
+  kUsage = 64,         ///< an option is wrong
+  kDataError = 65,     ///< an input or a result is damaged
+  kNoInput = 66,       ///< an input is not there
+  kUnavailable = 69,   ///< device, peer rank or deadline
+  kSoftware = 70,      ///< the program or the hardware computed something wrong
+  kMemory = 71,        ///< more memory is needed than there is
+  kCannotCreate = 73,  ///< the output is not ours or locked
+  kIoError = 74,       ///< read, write or space
+  kTemporary = 75,     ///< stopped on request or an input changed: run again
+  kNoPermission = 77,  ///< the file system refuses
+  kConfig = 78,        ///< configuration file, or a launcher of a foreign MPI
+};
+
+/// The one exception of the program: a sentence (what is wrong, where, what to do) and an exit code.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+/// The error of a failed system call: "cannot <action> '<path>': <strerror>", with the exit code
+/// that belongs to `error_number` (permission 77, not there 66, everything else 74).
+Error system_error(const std::string& action, const std::string& path, int error_number);
+
+namespace detail {
+[[noreturn]] void contract_broken(const char* condition, const char* file, int line);
+}  // namespace detail
+
+}  // namespace bulksim
+
+/// States what a caller has promised. Checked in debug builds: a failure is a bug of the program.
+#ifdef NDEBUG
+#define BULKSIM_EXPECT(condition) static_cast<void>(0)
+#else
+#define BULKSIM_EXPECT(condition) \
+  ((condition) ? static_cast<void>(0) \
+               : ::bulksim::detail::contract_broken(#condition, __FILE__, __LINE__))
+#endif

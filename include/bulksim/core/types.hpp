@@ -1,0 +1,51 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace bulksim {
+
+/// A row number that belongs to one axis of the similarity matrix, so the two cannot be swapped.
+template <class Axis>
+struct Row {
+  std::int64_t value = 0;
+
+  auto operator<=>(const Row&) const = default;
+};
+
+using QueryRow = Row<struct QueryAxis>;  ///< row of the similarity matrix
+using ItemRow = Row<struct ItemAxis>;    ///< column of the similarity matrix
+
+/// Column of an embedding; labels of a query vocabulary use the same width.
+using Column = std::uint32_t;
+
+/// Rows [begin, end) of one file or one matrix.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+  bool empty() const { return begin >= end; }
+  auto operator<=>(const RowRange&) const = default;
+};
+
+/// Extent of the result: one row a query, one column an item.
+struct MatrixShape {
+  std::int64_t queries = 0;
+  std::int64_t items = 0;
+
+  auto operator<=>(const MatrixShape&) const = default;
+};
+
+/// Rows of a fine block of the block sums, and of one row identity.
+inline constexpr std::int64_t kFineRows = 1024;
+
+/// Rows that are digested together: one frame of an input.
+inline constexpr std::int64_t kFrameRows = 1024;
+
+/// The smallest number of pieces of `size` that cover `total`.
+inline constexpr std::int64_t divide_up(std::int64_t total, std::int64_t size) {
+  return (total + size - 1) / size;
+}
+
+}  // namespace bulksim

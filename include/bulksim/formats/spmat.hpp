@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+
+namespace bulksim {
+
+/// A big-ann `.csr` file, native little-endian, without magic or version:
+///
+///   int64 rows, int64 columns, int64 nnz        at 0
+///   int64 row_offsets[rows + 1]                 at 24
+///   int32 col_indices[nnz]                      at 24 + 8 (rows + 1)
+///   float32 values[nnz]                         at 24 + 8 (rows + 1) + 4 nnz
+///
+/// The header is compared with the size of the file before anything is allocated.
+std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path);
+
+/// Writes a `.csr` file whose row lengths are known first and whose rows come in order; the file
+/// appears under its name when `finish` returns.
+class SpmatWriter {
+ public:
+  /// `row_offsets` has rows + 1 entries from 0.
+  SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
+              std::vector<std::int64_t> row_offsets);
+  ~SpmatWriter();
+  SpmatWriter(const SpmatWriter&) = delete;
+  SpmatWriter& operator=(const SpmatWriter&) = delete;
+
+  /// The next rows; values are stored as float32.
+  void append(CsrView rows);
+  void finish();
+
+ private:
+  FileCalls& calls_;
+  std::string path_;
+  std::vector<std::int64_t> row_offsets_;
+  File file_;
+  std::int64_t next_row_ = 0;
+};
+
+}  // namespace bulksim

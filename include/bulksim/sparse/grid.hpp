@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "bulksim/core/types.hpp"
+
+#ifdef __CUDACC__
+#define BULKSIM_HOST_DEVICE __host__ __device__ inline
+#else
+#define BULKSIM_HOST_DEVICE inline
+#endif
+
+// The arithmetic contract: everything that decides a bit of the result is on this page.
+//
+//   canonical row   columns ascending, duplicates summed in float64, zeros dropped   canonicalize()
+//   scaled row      x' = x * 2^-e, e = exponent of the row's largest |x|             (exact)
+//   norm          = sqrt(sum x'*x')           float64, ascending columns, no fma     row_scale()
+//   grid value  X = round_half_even(x' / norm * 2^bits), int32; X = 0 is dropped     to_grid()
+//   A(q,i)        = sum over shared columns of Q*I, an int64                         exact_sum()
+//   cosine(q,i)   = clamp(float32(A * 2^-2bits), -1, 1), the only rounding           to_cosine()
+//
+// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits + 1)
+// in magnitude. On the grid 2^-26 a sum is therefore exact in int64 and in float64 alike, and no
+// order of adding, number of threads or kind of hardware can change it; on the wide grid 2^-30 it
+// is exact in int64. Files that include this are compiled without contraction to fma.
+namespace bulksim {
+
+/// Changes when any bit of a result may change; part of every plan.
+inline constexpr int kArithmeticVersion = 1;
+
+/// Spacing of the grid values: 2^-bits.
+struct Grid {
+  int bits = 26;
+
+  /// The integer that stands for a cosine of 1.
+  std::int64_t one() const { return std::int64_t{1} << (2 * bits); }
+  bool operator==(const Grid&) const = default;
+};
+
+inline constexpr Grid kFineGrid{26};
+inline constexpr Grid kWideGrid{30};
+
+/// Rows of more nonzeros than this on both sides need the wide grid to stay within 1e-6.
+inline constexpr std::int64_t kFineGridNonzeros = 4000;
+
+/// What turns the values of one row into grid values.
+struct RowScale {
+  int exponent = 0;   ///< e: the largest |x| is in [2^e, 2^(e+1))
+  double norm = 0.0;  ///< of the scaled row x * 2^-e; 0 for a row without values
+};
+
+/// Scale of a canonical row; `values` in ascending order of their columns, all nonzero.
+inline RowScale row_scale(std::span<const double> values) {
+  double largest = 0.0;
+  for (const double value : values) largest = std::fmax(largest, std::fabs(value));
+  if (largest == 0.0) return {};
+  const int exponent = std::ilogb(largest);
+  double squares = 0.0;
+  for (const double value : values) {
+    const double scaled = std::ldexp(value, -exponent);
+    squares += scaled * scaled;
+  }
+  return {exponent, std::sqrt(squares)};
+}
+
+/// Grid value of one entry; nearbyint rounds half to even in the default mode.
+inline std::int32_t to_grid(double value, const RowScale& scale, Grid grid) {
+  const double unit = std::ldexp(value, -scale.exponent) / scale.norm;
+  return static_cast<std::int32_t>(std::nearbyint(std::ldexp(unit, grid.bits)));
+}
+
+/// Cosine of an exact sum. The conversion is the one rounding; the product with a power of two is
+/// exact, and a sum of 0 gives +0.0.
+BULKSIM_HOST_DEVICE float to_cosine(std::int64_t sum, float inverse_one) {
+  const float cosine = static_cast<float>(sum) * inverse_one;
+  return cosine > 1.0f ? 1.0f : cosine < -1.0f ? -1.0f : cosine;
+}
+
+/// 2^(-2 bits), exact in float32.
+inline float inverse_one(Grid grid) { return std::ldexp(1.0f, -2 * grid.bits); }
+
+/// The definition of A(q,i): a merge of two canonical grid rows. Reference, and sample check.
+inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const std::int32_t> q,
+                              std::span<const Column> i_columns, std::span<const std::int32_t> i) {
+  std::int64_t sum = 0;
+  std::size_t a = 0;
+  std::size_t b = 0;
+  while (a < q_columns.size() && b < i_columns.size()) {
+    if (q_columns[a] == i_columns[b]) {
+      sum += std::int64_t{q[a++]} * i[b++];
+    } else if (q_columns[a] < i_columns[b]) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  return sum;
+}
+
+/// Largest error of a cosine for rows of n_q and n_i nonzeros that share `shared` columns.
+///
+/// Each grid value is off by at most 2^-(bits+1). By Cauchy-Schwarz the sum over the shared columns
+/// of |q| + |i| is at most 2 sqrt(shared), and the one rounding to float32 adds at most 2^-25; the
+/// last term is second order: products of two errors, and the float64 norms.
+inline double cosine_bound(double shared, double n_q, double n_i, Grid grid) {
+  return std::ldexp(std::sqrt(shared), -grid.bits) + 0x1p-25 +
+         (shared + n_q + n_i + 8.0) * 0x1p-53;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bulksim/core/types.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/grid.hpp"
+
+namespace bulksim {
+
+/// Canonical rows of unit length on the grid: what the kernels multiply.
+struct UnitRows {
+  std::int64_t columns = 0;
+  std::vector<std::int64_t> row_offsets{0};
+  std::vector<Column> col_indices;
+  std::vector<std::int32_t> values;  ///< nonzero grid values, |X| <= 2^bits
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
+  std::int64_t nnz() const { return row_offsets.back(); }
+  std::span<const Column> columns_of(std::int64_t row) const { return cut(col_indices, row); }
+  std::span<const std::int32_t> values_of(std::int64_t row) const { return cut(values, row); }
+  std::int64_t bytes() const;
+  /// Empties the rows and keeps their memory.
+  void clear();
+
+ private:
+  template <class T>
+  std::span<const T> cut(const std::vector<T>& all, std::int64_t row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return std::span<const T>(all).subspan(
+        static_cast<std::size_t>(row_offsets[at]),
+        static_cast<std::size_t>(row_offsets[at + 1] - row_offsets[at]));
+  }
+};
+
+/// Appends canonical rows, put on the grid, to `out`.
+void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out);
+
+/// `exact_sum` of two rows.
+std::int64_t exact_sum(const UnitRows& queries, std::int64_t q, const UnitRows& items,
+                       std::int64_t i);
+
+}  // namespace bulksim

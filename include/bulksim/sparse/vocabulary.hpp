@@ -1,0 +1,66 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bulksim/core/types.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+
+namespace bulksim {
+
+/// A set of numbers below `size` with the rank of each: one bit a number and four bytes a word.
+///
+/// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
+class RankedSet {
+ public:
+  void reset(std::int64_t size) {
+    words_.assign(static_cast<std::size_t>(size / 64 + 1), Word{});
+  }
+  void insert(std::uint32_t number) { words_[number / 64].bits |= std::uint64_t{1} << (number % 64); }
+  /// Fixes the ranks after the last insert; returns the number of members.
+  std::uint32_t rank();
+
+  static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
+  /// How many members are smaller, or kAbsent.
+  std::uint32_t find(std::uint32_t number) const {
+    const Word& word = words_[number / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+    if ((word.bits & bit) == 0) return kAbsent;
+    return word.before + static_cast<std::uint32_t>(std::popcount(word.bits & (bit - 1)));
+  }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
+
+ private:
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint32_t before = 0;
+  };
+  std::vector<Word> words_;
+};
+
+/// The columns that occur in the queries, numbered ("labelled") by descending query frequency, ties
+/// by column. Item columns outside the vocabulary meet no query and are dropped early.
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  explicit Vocabulary(const UnitRows& queries);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()); }
+  /// Label of a column, or RankedSet::kAbsent.
+  std::uint32_t label(Column column) const {
+    const std::uint32_t rank = column < columns_ ? members_.find(column) : RankedSet::kAbsent;
+    return rank == RankedSet::kAbsent ? rank : labels_[rank];
+  }
+  std::int64_t bytes() const {
+    return members_.bytes() + static_cast<std::int64_t>(labels_.size() * sizeof(std::uint32_t));
+  }
+
+ private:
+  std::int64_t columns_ = 0;
+  RankedSet members_;
+  std::vector<std::uint32_t> labels_;  // by rank of the column among the query columns
+};
+
+}  // namespace bulksim

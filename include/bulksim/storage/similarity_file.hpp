@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/storage/part_file.hpp"
+
+namespace bulksim {
+
+/// Attributes of `similarity.h5`, written in this order.
+using FileAttributes =
+    std::vector<std::pair<std::string, std::variant<std::int64_t, double, std::string>>>;
+
+/// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by names relative
+/// to the file, fill value NaN. A missing source reads as NaN without an error, so nobody may trust
+/// a successful read alone. Without tiles /similarity is a plain empty dataset.
+void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                           const std::vector<PartLayout>& layouts,
+                           const std::vector<std::string>& relative_paths,
+                           const FileAttributes& attributes);
+
+/// Adds the attributes to a single-file result, after its last tile.
+void write_attributes(const std::string& path, const FileAttributes& attributes);
+
+/// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
+class SimilarityReader {
+ public:
+  /// Resolves OUT, OUT/CURRENT or a file. Throws Error (66) when there is no result, and Error (65)
+  /// when a source of the view is missing, cut short or of another shape, or the run never
+  /// finished.
+  static SimilarityReader open(FileCalls& calls, const std::string& path);
+  ~SimilarityReader();
+  SimilarityReader(SimilarityReader&&) noexcept;
+  SimilarityReader& operator=(SimilarityReader&&) noexcept;
+
+  const std::string& file() const;  ///< of /similarity
+  const TileGrid& grid() const;
+  const FileAttributes& attributes() const;
+  /// A block of the matrix, row-major, rows.size() x items.size() values.
+  std::vector<float> read(RowRange queries, RowRange items) const;
+
+ private:
+  struct Impl;
+  explicit SimilarityReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,133 @@
+#include "bulksim/sparse/csr_matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace bulksim {
+
+CsrView CsrView::slice(RowRange range) const {
+  BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= rows());
+  return {columns,
+          row_offsets.subspan(static_cast<std::size_t>(range.begin),
+                              static_cast<std::size_t>(range.size()) + 1),
+          col_indices, values};
+}
+
+void CsrMatrix::clear() {
+  row_offsets.assign(1, 0);
+  col_indices.clear();
+  values.clear();
+}
+
+HygieneCounts& HygieneCounts::operator+=(const HygieneCounts& other) {
+  zero_rows += other.zero_rows;
+  unsorted_rows += other.unsorted_rows;
+  duplicates += other.duplicates;
+  explicit_zeros += other.explicit_zeros;
+  return *this;
+}
+
+namespace {
+
+using Entry = std::pair<Column, double>;
+
+/// Rewrites the entries of one row at a time; the output never overtakes the input.
+class Canonicalizer {
+ public:
+  Canonicalizer(CsrMatrix& rows, Irregular policy, const std::string& name, std::int64_t first_row)
+      : rows_(rows), policy_(policy), name_(name), first_row_(first_row) {}
+
+  HygieneCounts run() {
+    std::int64_t begin = 0;
+    for (std::int64_t row = 0; row < rows_.rows(); ++row) {
+      auto& end = rows_.row_offsets[static_cast<std::size_t>(row) + 1];
+      const std::size_t before = out_;
+      rewrite(row, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+      counts_.zero_rows += out_ == before;
+      begin = end;
+      end = static_cast<std::int64_t>(out_);
+    }
+    rows_.col_indices.resize(out_);
+    rows_.values.resize(out_);
+    return counts_;
+  }
+
+ private:
+  void rewrite(std::int64_t row, std::size_t begin, std::size_t end) {
+    const auto& columns = rows_.col_indices;
+    const bool sorted = std::is_sorted(columns.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       columns.begin() + static_cast<std::ptrdiff_t>(end));
+    if (!sorted) {
+      ++counts_.unsorted_rows;
+      refuse(row, "its columns do not ascend");
+      sort(begin, end);
+    }
+    for (std::size_t at = begin; at < end;) {
+      const Column column = columns[at];
+      double sum = rows_.values[at];
+      std::size_t next = at + 1;
+      for (; next < end && columns[next] == column; ++next) {
+        sum += rows_.values[next];
+        ++counts_.duplicates;
+        refuse(row, "column " + std::to_string(column) + " occurs twice");
+      }
+      if (!std::isfinite(sum)) {
+        throw Error(ExitCode::kDataError, where(row) + ": the duplicates of column " +
+                                              std::to_string(column) + " add up to no finite value");
+      }
+      keep(row, column, sum);
+      at = next;
+    }
+  }
+
+  void keep(std::int64_t row, Column column, double value) {
+    if (value == 0.0) {
+      ++counts_.explicit_zeros;
+      refuse(row, "column " + std::to_string(column) + " holds an explicit zero");
+      return;
+    }
+    rows_.col_indices[out_] = column;
+    rows_.values[out_] = value;
+    ++out_;
+  }
+
+  void sort(std::size_t begin, std::size_t end) {
+    entries_.clear();
+    for (std::size_t at = begin; at < end; ++at) {
+      entries_.emplace_back(rows_.col_indices[at], rows_.values[at]);
+    }
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.first < b.first; });
+    for (std::size_t at = begin; at < end; ++at) {
+      std::tie(rows_.col_indices[at], rows_.values[at]) = entries_[at - begin];
+    }
+  }
+
+  void refuse(std::int64_t row, const std::string& what) const {
+    if (policy_ == Irregular::kAccept) return;
+    throw Error(ExitCode::kDataError, where(row) + ": " + what + ", and --strict refuses that");
+  }
+
+  std::string where(std::int64_t row) const {
+    return "'" + name_ + "', row " + std::to_string(first_row_ + row);
+  }
+
+  CsrMatrix& rows_;
+  Irregular policy_;
+  const std::string& name_;
+  std::int64_t first_row_;
+  HygieneCounts counts_;
+  std::vector<Entry> entries_;
+  std::size_t out_ = 0;
+};
+
+}  // namespace
+
+HygieneCounts canonicalize(CsrMatrix& rows, Irregular policy, const std::string& name,
+                           std::int64_t first_row) {
+  return Canonicalizer(rows, policy, name, first_row).run();
+}
+
+}  // namespace bulksim
