@@ -47,8 +47,10 @@ class Log {
   const LogOptions& options() const { return options_; }
 
  private:
+  enum class Redraw { kNo, kYes };
+
   void write(LogLevel level, std::string_view event, const std::string& sentence, Fields fields,
-             bool redraw);
+             Redraw redraw);
 
   LogOptions options_;
   std::FILE* stream_;
