@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,23 +26,29 @@ std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& pa
 /// appears under its name when `finish` returns.
 class SpmatWriter {
  public:
-  /// `row_offsets` has rows + 1 entries from 0.
+  /// `row_offsets` has rows + 1 entries from 0; `columns` is at most 2^31.
   SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
               std::vector<std::int64_t> row_offsets);
   ~SpmatWriter();
   SpmatWriter(const SpmatWriter&) = delete;
   SpmatWriter& operator=(const SpmatWriter&) = delete;
 
-  /// The next rows; values are stored as float32.
+  /// The next rows, of the lengths that were announced; values are stored as float32. Throws
+  /// Error (65) for a value beyond float32.
   void append(CsrView rows);
+  /// Syncs and renames; every row must be there.
   void finish();
 
  private:
+  void write_values(std::span<const double> values, std::int64_t at);
+
   FileCalls& calls_;
   std::string path_;
+  std::int64_t columns_;
   std::vector<std::int64_t> row_offsets_;
   File file_;
   std::int64_t next_row_ = 0;
+  bool finished_ = false;
 };
 
 }  // namespace bulksim

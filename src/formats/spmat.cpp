@@ -1,0 +1,282 @@
+#include "bulksim/formats/spmat.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+
+/// Columns are int32 in the file, so a wider matrix cannot be addressed.
+constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;
+
+struct SpmatHeader {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t nnz = 0;
+
+  std::int64_t offsets_at() const { return sizeof(SpmatHeader); }
+  std::int64_t columns_at() const { return offsets_at() + 8 * (rows + 1); }
+  std::int64_t values_at() const { return columns_at() + 4 * nnz; }
+
+  /// Size of the file in bytes; nothing when it is beyond 64 bits or a number is negative.
+  std::optional<std::int64_t> file_bytes() const {
+    std::int64_t offsets = 0;
+    std::int64_t entries = 0;
+    std::int64_t bytes = 0;
+    if (rows < 0 || columns < 0 || nnz < 0 || __builtin_mul_overflow(rows, 8, &offsets) ||
+        __builtin_mul_overflow(nnz, 8, &entries) ||
+        __builtin_add_overflow(offsets, entries, &bytes) ||
+        __builtin_add_overflow(bytes, offsets_at() + 8, &bytes)) {
+      return std::nullopt;
+    }
+    return bytes;
+  }
+
+  SpmatHeader byte_swapped() const {
+    const auto swap = [](std::int64_t value) {
+      return static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+    };
+    return {swap(rows), swap(columns), swap(nnz)};
+  }
+
+  std::string text() const {
+    return std::to_string(rows) + " rows, " + std::to_string(columns) + " columns and " +
+           std::to_string(nnz) + " entries";
+  }
+};
+static_assert(sizeof(SpmatHeader) == 24);
+
+template <class T>
+std::span<std::byte> writable_bytes(T& value) {
+  return std::as_writable_bytes(std::span<T, 1>(&value, 1));
+}
+
+bool is_gzip(const SpmatHeader& header) {
+  return (header.rows & 0xFFFF) == 0x8B1F;
+}
+
+/// What is wrong with a file of `size` bytes that begins with `header`; empty when nothing is.
+std::string header_fault(const SpmatHeader& header, std::int64_t size) {
+  const auto expected = header.file_bytes();
+  if (expected == size && header.columns <= kMostColumns) return {};
+  if (is_gzip(header)) return "is compressed by gzip: decompress it first (gunzip)";
+  if (header.byte_swapped().file_bytes() == size) {
+    return "is byte-swapped (written on a big-endian machine): write it again as little-endian";
+  }
+  const std::string says = "is no spmat file: its header says " + header.text();
+  if (!expected) return says + ", which no file can hold";
+  if (expected != size) {
+    return says + ", which takes " + std::to_string(*expected) + " bytes, but the file has " +
+           std::to_string(size);
+  }
+  return says + ", but columns are numbered in 32 bits (at most " + std::to_string(kMostColumns) +
+         ")";
+}
+
+SpmatHeader read_header(const File& file) {
+  const std::int64_t size = file.size();
+  SpmatHeader header;
+  if (size < header.offsets_at()) {
+    throw Error(ExitCode::kDataError, "'" + file.path() + "' is no spmat file: it has " +
+                                          std::to_string(size) +
+                                          " bytes, fewer than the header of 24");
+  }
+  file.read(writable_bytes(header), 0);
+  const std::string fault = header_fault(header, size);
+  if (!fault.empty()) throw Error(ExitCode::kDataError, "'" + file.path() + "' " + fault);
+  return header;
+}
+
+class SpmatSource final : public MatrixSource {
+ public:
+  explicit SpmatSource(File file) : file_(std::move(file)), header_(read_header(file_)) {
+    info_ = {file_.path(), "spmat", header_.rows, header_.columns, header_.nnz};
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    file_.read(writable_bytes(first), header_.offsets_at());
+    file_.read(writable_bytes(last), header_.columns_at() - 8);
+    if (first != 0) fail("row_offsets begin with " + std::to_string(first) + " instead of 0");
+    if (last != header_.nnz) {
+      fail("row_offsets end with " + std::to_string(last) + " instead of the number of entries, " +
+           std::to_string(header_.nnz));
+    }
+  }
+
+  const MatrixInfo& info() const override { return info_; }
+
+  void read(RowRange range, CsrMatrix& out) const override {
+    BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= header_.rows);
+    out.clear();
+    out.columns = header_.columns;
+    const std::int64_t first = read_offsets(range, out.row_offsets);
+    const auto count = static_cast<std::size_t>(out.nnz());
+    out.col_indices.resize(count);
+    out.values.resize(count);
+    file_.read(std::as_writable_bytes(std::span(out.col_indices)),
+               header_.columns_at() + 4 * first);
+    read_values(first, out.values);
+    check(range, out);
+  }
+
+ private:
+  /// Offsets of the range, from 0; returns the entry of the file at which they begin.
+  std::int64_t read_offsets(RowRange range, std::vector<std::int64_t>& offsets) const {
+    offsets.resize(static_cast<std::size_t>(range.size()) + 1);
+    file_.read(std::as_writable_bytes(std::span(offsets)), header_.offsets_at() + 8 * range.begin);
+    std::int64_t before = 0;
+    for (std::size_t at = 0; at < offsets.size(); ++at) {
+      if (offsets[at] < before || offsets[at] > header_.nnz) {
+        // the offset that ends row r is at r + 1
+        const auto row = std::max<std::int64_t>(0, range.begin + static_cast<std::int64_t>(at) - 1);
+        fail("row_offsets not monotone at row " + std::to_string(row) + " (" +
+             std::to_string(offsets[at]) + ")");
+      }
+      before = offsets[at];
+    }
+    const std::int64_t first = offsets.front();
+    for (std::int64_t& offset : offsets)
+      offset -= first;
+    return first;
+  }
+
+  /// Reads the float32 values into the upper half of the float64 ones and widens them in place: a
+  /// value is written only over those that were widened before it.
+  void read_values(std::int64_t first, std::vector<double>& values) const {
+    const auto all = std::as_writable_bytes(std::span(values));
+    const auto narrow = all.subspan(all.size() / 2);
+    file_.read(narrow, header_.values_at() + 4 * first);
+    for (std::size_t entry = 0; entry < values.size(); ++entry) {
+      float value = 0.0f;
+      std::memcpy(&value, &narrow[4 * entry], sizeof value);
+      values[entry] = value;
+    }
+  }
+
+  void check(RowRange range, const CsrMatrix& rows) const {
+    bool good = true;
+    for (const Column column : rows.col_indices)
+      good &= column < header_.columns;
+    for (const double value : rows.values)
+      good &= std::isfinite(value);
+    if (!good) report_entry(range, rows);
+  }
+
+  [[noreturn]] void report_entry(RowRange range, const CsrMatrix& rows) const {
+    std::size_t at = 0;
+    while (rows.col_indices[at] < header_.columns && std::isfinite(rows.values[at]))
+      ++at;
+    const auto& offsets = rows.row_offsets;
+    const auto entry = static_cast<std::int64_t>(at);
+    const auto row = std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
+    const std::string where = "row " + std::to_string(range.begin + row) + ", entry " +
+                              std::to_string(entry - offsets[static_cast<std::size_t>(row)]) + ": ";
+    if (rows.col_indices[at] >= header_.columns) {
+      fail(where + "column " + std::to_string(static_cast<std::int32_t>(rows.col_indices[at])) +
+           " is not one of the " + std::to_string(header_.columns) + " columns");
+    }
+    fail(where + "the value is " + (std::isnan(rows.values[at]) ? "not a number" : "infinite"));
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ExitCode::kDataError, "'" + file_.path() + "', " + what);
+  }
+
+  File file_;
+  SpmatHeader header_;
+  MatrixInfo info_;
+};
+
+/// Values that are converted together before they are written.
+constexpr std::size_t kValuesAtOnce = 65536;
+
+std::string temporary_name(const std::string& path) {
+  return path + ".tmp";
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t columns) {
+  return {static_cast<std::int64_t>(row_offsets.size()) - 1, columns, row_offsets.back()};
+}
+
+}  // namespace
+
+std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path) {
+  if (is_directory(calls, path)) {
+    throw Error(ExitCode::kDataError, "'" + path + "' is a folder; name a .csr file in it");
+  }
+  return std::make_unique<SpmatSource>(File::open(calls, path, O_RDONLY));
+}
+
+SpmatWriter::SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
+                         std::vector<std::int64_t> row_offsets)
+    : calls_(calls),
+      path_(std::move(path)),
+      columns_(columns),
+      row_offsets_(std::move(row_offsets)),
+      file_(File::open(calls_, temporary_name(path_), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {
+  BULKSIM_EXPECT(!row_offsets_.empty() && row_offsets_.front() == 0 && columns <= kMostColumns);
+}
+
+SpmatWriter::~SpmatWriter() {
+  if (!finished_) calls_.unlink(temporary_name(path_).c_str());
+}
+
+void SpmatWriter::append(CsrView rows) {
+  const std::int64_t first = row_offsets_[static_cast<std::size_t>(next_row_)];
+  const auto begin = static_cast<std::size_t>(rows.row_offsets.front());
+  const auto count = static_cast<std::size_t>(rows.nnz());
+  next_row_ += rows.rows();
+  BULKSIM_EXPECT(row_offsets_.at(static_cast<std::size_t>(next_row_)) == first + rows.nnz());
+  const SpmatHeader header = header_of(row_offsets_, columns_);
+  file_.write(std::as_bytes(rows.col_indices.subspan(begin, count)),
+              header.columns_at() + 4 * first);
+  write_values(rows.values.subspan(begin, count), header.values_at() + 4 * first);
+}
+
+void SpmatWriter::write_values(std::span<const double> values, std::int64_t at) {
+  std::vector<float> narrow;
+  for (std::size_t done = 0; done < values.size(); done += narrow.size()) {
+    narrow.resize(std::min(kValuesAtOnce, values.size() - done));
+    for (std::size_t entry = 0; entry < narrow.size(); ++entry) {
+      narrow[entry] = static_cast<float>(values[done + entry]);
+      if (!std::isfinite(narrow[entry])) {
+        throw Error(ExitCode::kDataError, "cannot write '" + path_ + "': the value " +
+                                              std::to_string(values[done + entry]) +
+                                              " is beyond float32");
+      }
+    }
+    file_.write(bytes_of(narrow), at + 4 * static_cast<std::int64_t>(done));
+  }
+}
+
+void SpmatWriter::finish() {
+  BULKSIM_EXPECT(next_row_ + 1 == static_cast<std::int64_t>(row_offsets_.size()));
+  const SpmatHeader header = header_of(row_offsets_, columns_);
+  file_.write(std::as_bytes(std::span(&header, 1)), 0);
+  file_.write(bytes_of(row_offsets_), header.offsets_at());
+  file_.sync();
+  file_.close();
+  if (calls_.rename(temporary_name(path_).c_str(), path_.c_str()) != 0) {
+    throw system_error("rename a finished file to", path_, errno);
+  }
+  finished_ = true;
+  sync_directory(calls_, folder_of(path_));
+}
+
+}  // namespace bulksim
