@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/job/job_config.hpp"
+#include "bulksim/job/survey.hpp"
+#include "bulksim/sparse/grid.hpp"
+
+namespace bulksim {
+
+/// All that decides the bytes of a result, and nothing else: not the number of ranks, the backend,
+/// hosts, paths or times.
+struct Plan {
+  Digest queries;  ///< content of the inputs
+  Digest items;
+  std::int64_t columns = 0;  ///< of both sides
+  TileGrid grid;
+  std::vector<RowRange> parts;  ///< columns of tiles of each part file
+  Grid arithmetic;
+  double error_bound = 0.0;  ///< proven, for any pair of these rows
+
+  /// Canonical form: the same plan has the same text.
+  std::string to_json() const;
+  /// XXH3-128 of `to_json()`.
+  Digest id() const;
+};
+
+/// Makes the plan; the choice follows from the inputs and the options alone.
+///
+/// Throws Error (65) when the dimensions differ, when a row without values is refused or when rows
+/// are too long for a proven 1e-6, and Error (64) when a tile makes an HDF5 chunk of 4 GiB or more.
+Plan make_plan(const JobConfig& config, const Surveys& surveys);
+
+/// Items per tile = 4,096, smaller powers of two down to 1,024 when there would be fewer than 32
+/// columns of tiles; never more than the matrix has.
+TileShape default_tile(MatrixShape shape);
+
+/// The larger of 8 and one per 16 GiB of output, at most 240 and at most one a column of tiles.
+std::int64_t default_parts(MatrixShape shape, std::int64_t tile_columns);
+
+/// Predicted cost of each column of tiles, in fixed integer weights so that any machine cuts the
+/// same parts.
+std::vector<std::int64_t> tile_column_costs(const TileGrid& grid, const InputSurvey& items);
+
+}  // namespace bulksim

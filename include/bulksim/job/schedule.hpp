@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/job/job_config.hpp"
+#include "bulksim/job/plan.hpp"
+#include "bulksim/job/survey.hpp"
+
+namespace bulksim {
+
+/// What a rank may use on its host.
+struct RankResources {
+  int threads = 1;
+  std::int64_t memory = 0;  ///< bytes that this rank may use
+  std::int64_t base = 0;    ///< bytes it holds already
+};
+
+/// Threads from affinity and cgroup quota, memory from --memory or 70 % of what is available, both
+/// shared fairly by the ranks of this host.
+RankResources survey_resources(const JobConfig& config, int ranks_on_node);
+
+/// Bytes of memory, by what they are for.
+using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// How one run carries out its plan: nothing here decides a byte of the result.
+struct Schedule {
+  std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
+  std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
+  MemoryTable memory;                 ///< expected peak of the process
+
+  std::int64_t memory_total() const;
+};
+
+/// Chooses chunk and query batch so that the expected peak stays within `resources.memory`; throws
+/// Error (71) with the table when even the smallest choice does not.
+Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys& surveys,
+                       const RankResources& resources);
+
+/// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous
+/// runs of nearly equal predicted cost. A run ends within a column of tiles, or within a part,
+/// where that balances better; a tile has one writer.
+std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_t>& to_do,
+                                                   const Plan& plan, const InputSurvey& items,
+                                                   int ranks);
+
+/// Item rows to read at once, and the tiles they are for.
+struct ChunkTask {
+  RowRange items;
+  std::vector<TileId> tiles;
+};
+
+/// The chunks of one rank for one batch of queries (rows of tiles in `batch`).
+std::vector<ChunkTask> make_chunks(const std::vector<std::int64_t>& tiles, const TileGrid& grid,
+                                   RowRange batch, std::int64_t chunk_columns);
+
+}  // namespace bulksim

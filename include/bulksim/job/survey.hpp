@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bulksim/comm/communicator.hpp"
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+
+namespace bulksim {
+
+/// What one frame of 1,024 rows tells; the last frame of an input may be shorter.
+struct FrameSurvey {
+  Digest digest;          ///< XXH3-128 of the canonical rows: lengths, columns, float64 values
+  std::int64_t nnz = 0;   ///< of the canonical rows
+  std::int64_t work = 0;  ///< useful multiply-adds against all queries (items only)
+
+  bool operator==(const FrameSurvey&) const = default;
+};
+
+/// What one pass over an input tells, the same for any number of ranks and any file format.
+struct InputSurvey {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
+  HygieneCounts counts;
+  std::vector<FrameSurvey> frames;
+
+  std::int64_t nnz() const;
+  /// XXH3-128 over the digests of the frames.
+  Digest content() const;
+  /// Nonzeros of the rows of a range, rounded up to whole frames.
+  std::int64_t nnz_of(RowRange rows) const;
+  /// Useful multiply-adds of the rows of a range, in proportion to the frames it covers.
+  std::int64_t work_of(RowRange rows) const;
+};
+
+/// Digest of canonical rows, as `FrameSurvey::digest` has it.
+Digest frame_digest(CsrView canonical);
+
+/// How often each column occurs in the queries, folded to a bounded number of counters: good for
+/// predicting cost, and the same on every machine.
+class ColumnFrequency {
+ public:
+  explicit ColumnFrequency(std::int64_t columns);
+  void add(std::span<const Column> columns);
+  std::int64_t of(Column column) const { return counts_[column % counts_.size()]; }
+  std::span<std::int64_t> counts() { return counts_; }
+
+ private:
+  std::vector<std::int64_t> counts_;
+};
+
+/// Surveys queries and items; the ranks share the frames. Every rank gets the whole result.
+struct Surveys {
+  InputSurvey queries;
+  InputSurvey items;
+};
+Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
+                      Communicator& comm);
+
+}  // namespace bulksim

@@ -1,0 +1,87 @@
+#include "bulksim/job/job_config.hpp"
+
+#include <charconv>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kMostThreads = 4096;
+constexpr std::int64_t kMostParts = 240;  // readers under `ulimit -n 256` open all of them
+
+TileShape parse_tile(const std::string& text) {
+  TileShape tile;
+  const auto cross = text.find('x');
+  if (cross != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto [queries_end, queries_status] =
+        std::from_chars(text.data(), text.data() + cross, tile.queries);
+    const auto [items_end, items_status] =
+        std::from_chars(text.data() + cross + 1, end, tile.items);
+    if (queries_status == std::errc{} && items_status == std::errc{} &&
+        queries_end == text.data() + cross && items_end == end && tile.queries > 0 &&
+        tile.items > 0) {
+      return tile;
+    }
+  }
+  throw Error(ExitCode::kUsage,
+              "--tile is '" + text + "' (must be QxI, query rows x item rows, as in 1024x4096)");
+}
+
+}  // namespace
+
+CommandSyntax compute_syntax() {
+  using enum OptionKind;
+  return {
+      .name = "compute",
+      .usage = "ITEMS [QUERIES] -o OUT",
+      .summary =
+          "Computes the cosine of every query with every item (without QUERIES: of every\n"
+          "item with every item) and publishes the full matrix under OUT: a folder of\n"
+          "versions, or one ordinary file when OUT ends in .h5.",
+      .positionals = {"items", "queries"},
+      .options = {
+          {"items", 0, "", "sparse item rows (.csr)"},
+          {"queries", 0, "", "sparse query rows (.csr)"},
+          {"output", 'o', "", "folder of versions, or one file NAME.h5"},
+          {"zero-rows", 0, "zero", "rows without values: zero (cosine 0) or error"},
+          {"strict", 0, "", "refuse unsorted rows, duplicates and explicit zeros", kFlag},
+          {"pad-dims", 0, "", "let queries and items differ in their number of columns", kFlag},
+          {"threads", 'j', "", "threads of a rank; without it: the cores it may use"},
+          {"memory", 0, "", "bytes a rank may use (K, M, G, T); without it: 70 % of what is free"},
+          {"max-output", 0, "", "most bytes to write; without it: half of the free space"},
+          {"tile", 0, "", "tile of the output, QxI; part of the plan"},
+          {"parts", 0, "", "number of part files; part of the plan"},
+          {"chunk", 'c', "", "item rows in flight, rounded up to whole tiles"},
+          {"config", 0, "", "file of lines 'option = value'; the command line wins"},
+          {"print-config", 0, "", "print the effective options and stop", kFlag},
+          {"log-format", 0, "human", "human or json, one object a line"},
+          {"quiet", 'q', "", "warnings and errors only", kFlag},
+          {"verbose", 'v', "", "more about plan and phases", kFlag},
+          {"help", 'h', "", "this text", kFlag},
+      }};
+}
+
+JobConfig make_job_config(const OptionValues& options) {
+  JobConfig config;
+  config.items = options.required("items", "the item file ITEMS");
+  config.queries = options.text("queries");
+  config.output = options.required("output", "the output -o OUT");
+  config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
+  config.zero_rows =
+      options.choice("zero-rows", {"zero", "error"}) == 0 ? ZeroRows::kZero : ZeroRows::kError;
+  config.dimensions = options.flag("pad-dims") ? Dimensions::kPad : Dimensions::kMustAgree;
+  if (options.has("tile")) config.tile = parse_tile(options.text("tile"));
+  if (options.has("parts")) config.parts = options.integer("parts", 1, kMostParts);
+  if (options.has("chunk")) config.chunk_rows = options.size("chunk", 1);
+  if (options.has("memory")) config.memory = options.size("memory", 1);
+  if (options.has("max-output")) config.max_output = options.size("max-output", 0);
+  if (options.has("threads")) {
+    config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
+  }
+  return config;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,175 @@
+#include "bulksim/job/survey.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "bulksim/job/agreement.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kMostCounters = std::int64_t{1} << 20;
+constexpr std::int64_t kFramesAtOnce = 16;  // 16,384 rows: a few MiB of embeddings a read
+
+template <class T>
+void append(std::vector<std::byte>& out, const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+template <class T>
+T take(std::span<const std::byte>& in) {
+  T value;
+  std::memcpy(&value, in.data(), sizeof value);
+  in = in.subspan(sizeof value);
+  return value;
+}
+
+/// Frames that one rank surveys.
+RowRange share_of(std::int64_t frames, const Communicator& comm) {
+  return {frames * comm.rank() / comm.size(), frames * (comm.rank() + 1) / comm.size()};
+}
+
+/// One side, this rank's frames only. `see` gets the canonical rows of each frame.
+template <class See>
+InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange frames,
+                         See&& see) {
+  InputSurvey survey;
+  CsrMatrix rows;
+  for (std::int64_t frame = frames.begin; frame < frames.end; frame += kFramesAtOnce) {
+    const RowRange range{
+        frame * kFrameRows,
+        std::min(std::min(frame + kFramesAtOnce, frames.end) * kFrameRows, source.info().rows)};
+    source.read(range, rows);
+    survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
+    for (std::int64_t begin = 0; begin < rows.rows(); begin += kFrameRows) {
+      const CsrView view = rows.view().slice({begin, std::min(begin + kFrameRows, rows.rows())});
+      for (std::int64_t row = 0; row < view.rows(); ++row) {
+        survey.longest_row =
+            std::max(survey.longest_row, static_cast<std::int64_t>(view.values_of(row).size()));
+      }
+      survey.frames.push_back({frame_digest(view), view.nnz(), see(view)});
+    }
+  }
+  return survey;
+}
+
+/// The shares of all ranks put together, at every rank.
+InputSurvey merge_shares(const MatrixInfo& info, const InputSurvey& share, Communicator& comm) {
+  std::vector<std::byte> bytes;
+  append(bytes, share.longest_row);
+  append(bytes, share.counts);
+  for (const FrameSurvey& frame : share.frames)
+    append(bytes, frame);
+  std::vector<std::byte> all;
+  for (const auto& one : comm.gather(bytes)) {
+    append(all, static_cast<std::int64_t>(one.size()));
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  comm.broadcast(all);
+
+  InputSurvey survey;
+  survey.rows = info.rows;
+  survey.columns = info.columns;
+  for (std::span<const std::byte> rest = all; !rest.empty();) {
+    const auto length = static_cast<std::size_t>(take<std::int64_t>(rest));
+    auto one = rest.first(length);
+    rest = rest.subspan(length);
+    survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
+    survey.counts += take<HygieneCounts>(one);
+    while (!one.empty())
+      survey.frames.push_back(take<FrameSurvey>(one));
+  }
+  return survey;
+}
+
+}  // namespace
+
+std::int64_t InputSurvey::nnz() const {
+  std::int64_t sum = 0;
+  for (const FrameSurvey& frame : frames)
+    sum += frame.nnz;
+  return sum;
+}
+
+Digest InputSurvey::content() const {
+  Hasher hasher;
+  for (const FrameSurvey& frame : frames) {
+    const std::uint64_t words[] = {frame.digest.high, frame.digest.low};
+    hasher.update(std::as_bytes(std::span(words)));
+  }
+  return hasher.digest();
+}
+
+std::int64_t InputSurvey::nnz_of(RowRange range) const {
+  std::int64_t sum = 0;
+  for (std::int64_t frame = range.begin / kFrameRows; frame * kFrameRows < range.end; ++frame) {
+    sum += frames[static_cast<std::size_t>(frame)].nnz;
+  }
+  return sum;
+}
+
+std::int64_t InputSurvey::work_of(RowRange range) const {
+  std::int64_t sum = 0;
+  for (std::int64_t frame = range.begin / kFrameRows; frame * kFrameRows < range.end; ++frame) {
+    const std::int64_t begin = frame * kFrameRows;
+    const std::int64_t size = std::min(kFrameRows, rows - begin);
+    const std::int64_t covered = std::min(range.end, begin + size) - std::max(range.begin, begin);
+    // work * covered may pass 2^63 only for more than 2^53 multiply-adds a frame
+    sum += frames[static_cast<std::size_t>(frame)].work / size * covered;
+  }
+  return sum;
+}
+
+Digest frame_digest(CsrView canonical) {
+  static_assert(sizeof(Column) == 4);
+  Hasher hasher;
+  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
+    const auto columns = canonical.columns_of(row);
+    const std::uint64_t length = columns.size();
+    hasher.update(std::as_bytes(std::span(&length, 1)));
+    hasher.update(std::as_bytes(columns));
+    hasher.update(std::as_bytes(canonical.values_of(row)));
+  }
+  return hasher.digest();
+}
+
+ColumnFrequency::ColumnFrequency(std::int64_t columns)
+    : counts_(static_cast<std::size_t>(std::clamp<std::int64_t>(columns, 1, kMostCounters))) {}
+
+void ColumnFrequency::add(std::span<const Column> columns) {
+  for (const Column column : columns)
+    ++counts_[column % counts_.size()];
+}
+
+Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
+                      Communicator& comm) {
+  Surveys surveys;
+  ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
+  together(comm, [&] {
+    const auto frames = share_of(divide_up(queries.info().rows, kFrameRows), comm);
+    surveys.queries = survey_share(queries, irregular, frames, [&](CsrView view) {
+      for (std::int64_t row = 0; row < view.rows(); ++row)
+        frequency.add(view.columns_of(row));
+      return std::int64_t{0};
+    });
+  });
+  comm.all_reduce_sum(frequency.counts());
+  together(comm, [&] {
+    const auto frames = share_of(divide_up(items.info().rows, kFrameRows), comm);
+    surveys.items = survey_share(items, irregular, frames, [&](CsrView view) {
+      std::int64_t work = 0;
+      for (std::int64_t row = 0; row < view.rows(); ++row) {
+        for (const Column column : view.columns_of(row))
+          work += frequency.of(column);
+      }
+      return work;
+    });
+  });
+  surveys.queries = merge_shares(queries.info(), surveys.queries, comm);
+  surveys.items = merge_shares(items.info(), surveys.items, comm);
+  return surveys;
+}
+
+}  // namespace bulksim
