@@ -16,6 +16,9 @@ void UnitRows::clear() {
 
 void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out) {
   out.columns = canonical.columns;
+  out.row_offsets.reserve(out.row_offsets.size() + static_cast<std::size_t>(canonical.rows()));
+  out.col_indices.reserve(out.col_indices.size() + static_cast<std::size_t>(canonical.nnz()));
+  out.values.reserve(out.values.size() + static_cast<std::size_t>(canonical.nnz()));
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
     const auto columns = canonical.columns_of(row);
     const auto values = canonical.values_of(row);

@@ -9,20 +9,10 @@
 #include "bulksim/core/types.hpp"
 #include "bulksim/job/job_config.hpp"
 #include "bulksim/job/plan.hpp"
+#include "bulksim/job/resources.hpp"
 #include "bulksim/job/survey.hpp"
 
 namespace bulksim {
-
-/// What a rank may use on its host.
-struct RankResources {
-  int threads = 1;
-  std::int64_t memory = 0;  ///< bytes that this rank may use
-  std::int64_t base = 0;    ///< bytes it holds already
-};
-
-/// Threads from affinity and cgroup quota, memory from --memory or 70 % of what is available, both
-/// shared fairly by the ranks of this host.
-RankResources survey_resources(const JobConfig& config, int ranks_on_node);
 
 /// Bytes of memory, by what they are for.
 using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;

@@ -1,0 +1,132 @@
+#include "bulksim/job/schedule.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/error.hpp"
+#include "bulksim/sparse/row_partition.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kChunksInFlight = 3;  // two in the backend, one being read
+constexpr std::int64_t kUnitEntry = 8;       // column and grid value
+constexpr std::int64_t kReadEntry = 20;      // column and float64 value, and both as stored
+constexpr std::int64_t kRowOffset = 8;
+constexpr std::int64_t kTileColumnsAtLeast = 4;  // reads of some MiB keep a disk busy
+
+/// Nonzeros of the fullest run of `length` rows that begins at a multiple of it.
+std::int64_t fullest(const InputSurvey& survey, std::int64_t length) {
+  std::int64_t most = 0;
+  for (std::int64_t begin = 0; begin < survey.rows; begin += length) {
+    most = std::max(most, survey.nnz_of({begin, std::min(begin + length, survey.rows)}));
+  }
+  return most;
+}
+
+std::int64_t rounded(std::int64_t rows, std::int64_t total) {
+  return std::min(divide_up(rows, kFrameRows) * kFrameRows, total);
+}
+
+MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
+                         const Schedule& schedule) {
+  const TileShape tile = plan.grid.tile();
+  const std::int64_t batch_rows =
+      std::min(schedule.query_batch_rows * tile.queries, surveys.queries.rows);
+  const std::int64_t batch_nnz = fullest(surveys.queries, batch_rows);
+  const std::int64_t chunk_rows = rounded(schedule.chunk_columns * tile.items, surveys.items.rows);
+  const std::int64_t chunk_nnz = fullest(surveys.items, chunk_rows);
+  const CpuBackendOptions backend{plan.grid, plan.arithmetic, resources.threads};
+  return {
+      {"held before", resources.held},
+      {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
+      {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows) +
+                          kReadEntry * chunk_nnz + 2 * kRowOffset * chunk_rows},
+      {"backend",
+       cpu_backend_bytes(backend, batch_nnz, plan.columns, fullest(surveys.items, tile.items))},
+  };
+}
+
+Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
+  std::string table;
+  for (const auto& [purpose, bytes] : schedule.memory) {
+    table += (table.empty() ? "" : " + ") + purpose + " " + bytes_text(bytes);
+  }
+  return Error(ExitCode::kMemory,
+               "a rank needs " + bytes_text(schedule.memory_total()) + " (" + table +
+                   ") and may use " + bytes_text(limit) +
+                   "; raise --memory, lower --threads or use fewer ranks a node");
+}
+
+}  // namespace
+
+std::int64_t Schedule::memory_total() const {
+  std::int64_t sum = 0;
+  for (const auto& [purpose, bytes] : memory)
+    sum += bytes;
+  return sum;
+}
+
+Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys& surveys,
+                       const RankResources& resources) {
+  Schedule schedule;
+  if (plan.grid.count() == 0) return schedule;
+  const std::int64_t columns = plan.grid.columns();
+  schedule.query_batch_rows = plan.grid.rows();
+  // every thread should find a column of tiles to work on
+  schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
+  if (config.chunk_rows) {
+    schedule.chunk_columns = divide_up(*config.chunk_rows, plan.grid.tile().items);
+  }
+  schedule.chunk_columns = std::min(schedule.chunk_columns, columns);
+  for (;;) {
+    schedule.memory = memory_table(plan, surveys, resources, schedule);
+    if (schedule.memory_total() <= resources.memory) return schedule;
+    if (schedule.chunk_columns > 1 && !config.chunk_rows) {
+      schedule.chunk_columns /= 2;
+    } else if (schedule.query_batch_rows > 1) {
+      schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
+    } else {
+      throw too_little_memory(schedule, resources.memory);
+    }
+  }
+}
+
+std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_t>& to_do,
+                                                   const Plan& plan, const InputSurvey& items,
+                                                   int ranks) {
+  const auto column_costs = tile_column_costs(plan.grid, items);
+  std::vector<std::int64_t> costs;
+  costs.reserve(to_do.size());
+  for (const std::int64_t number : to_do) {
+    const auto column = static_cast<std::size_t>(plan.grid.id(number).column);
+    costs.push_back(std::max<std::int64_t>(1, column_costs[column] / plan.grid.rows()));
+  }
+  std::vector<std::vector<std::int64_t>> shares;
+  for (const RowRange run : partition_by_cost(costs, ranks)) {
+    shares.emplace_back(to_do.begin() + run.begin, to_do.begin() + run.end);
+  }
+  return shares;
+}
+
+std::vector<ChunkTask> make_chunks(const std::vector<std::int64_t>& tiles, const TileGrid& grid,
+                                   RowRange batch, std::int64_t chunk_columns) {
+  std::vector<ChunkTask> chunks;
+  std::int64_t first_column = 0;
+  for (const std::int64_t number : tiles) {
+    const TileId tile = grid.id(number);
+    if (tile.row < batch.begin || tile.row >= batch.end) continue;
+    if (chunks.empty() || tile.column >= first_column + chunk_columns) {
+      first_column = tile.column;
+      chunks.push_back({grid.items(tile.column), {}});
+    }
+    chunks.back().items.end = grid.items(tile.column).end;
+    chunks.back().tiles.push_back(tile);
+  }
+  return chunks;
+}
+
+}  // namespace bulksim
