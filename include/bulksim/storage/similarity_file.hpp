@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "bulksim/core/file.hpp"
@@ -14,9 +11,10 @@
 
 namespace bulksim {
 
-/// Attributes of `similarity.h5`, written in this order.
-using FileAttributes =
-    std::vector<std::pair<std::string, std::variant<std::int64_t, double, std::string>>>;
+/// What a finished result says of itself, for `write_similarity_file` and, in a single-file result,
+/// for `write_attributes`: complete = 1, tile_queries, tile_items, then `more`. A reader demands
+/// the three.
+FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& more);
 
 /// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by names relative
 /// to the file, fill value NaN. A missing source reads as NaN without an error, so nobody may trust
@@ -26,24 +24,22 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
                            const std::vector<std::string>& relative_paths,
                            const FileAttributes& attributes);
 
-/// Adds the attributes to a single-file result, after its last tile.
-void write_attributes(const std::string& path, const FileAttributes& attributes);
-
 /// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
 class SimilarityReader {
  public:
-  /// Resolves OUT, OUT/CURRENT or a file. Throws Error (66) when there is no result, and Error (65)
-  /// when a source of the view is missing, cut short or of another shape, or the run never
-  /// finished.
+  /// Resolves OUT, OUT/CURRENT, OUT/versions/N or a file. Throws Error (66) when there is no
+  /// result, and Error (65), naming the file, when a source of the view is missing, cut short or of
+  /// another shape, or the run never finished.
   static SimilarityReader open(FileCalls& calls, const std::string& path);
   ~SimilarityReader();
   SimilarityReader(SimilarityReader&&) noexcept;
   SimilarityReader& operator=(SimilarityReader&&) noexcept;
 
-  const std::string& file() const;  ///< of /similarity
+  const std::string& file() const;  ///< of /similarity, without symbolic links
   const TileGrid& grid() const;
-  const FileAttributes& attributes() const;
-  /// A block of the matrix, row-major, rows.size() x items.size() values.
+  const FileAttributes& attributes() const;  ///< by name
+  /// A block of the matrix, row-major, queries.size() x items.size() values, straight from the
+  /// tiles: what is missing is an Error and never a fill value.
   std::vector<float> read(RowRange queries, RowRange items) const;
 
  private:
