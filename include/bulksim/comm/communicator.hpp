@@ -9,11 +9,23 @@
 
 namespace bulksim {
 
-/// The ranks of a run. Collectives are called by all ranks in the same order. They are polled with
-/// a short sleep, so a waiting rank leaves its core to others, and they end with an Error (69) that
-/// names the call when a peer does not answer within the deadline.
+struct CommunicatorOptions {
+  /// How long a call waits for the other ranks.
+  double deadline_seconds = 120.0;
+  /// Bytes or elements of one message; longer ones are split. MPI counts in 31 bits.
+  std::int64_t largest_message = std::int64_t{1} << 30;
+};
+
+/// The ranks of a run. Collectives are called by all ranks in the same order; each waits until all
+/// have come, and begins with a roll call in which rank 0 learns who calls what with how many
+/// values. Ranks that differ get an Error (70) that names them, all alike and before any data
+/// moves.
 ///
-/// Lengths of any size work: what MPI counts in 32 bits is split.
+/// Waiting is polling with short sleeps, so a waiting rank leaves its core to others. A peer that
+/// does not come within the deadline is an Error (69) that names the call and the ranks; after it
+/// the communicator can only be given up (`MpiEnvironment::abort`).
+///
+/// Lengths of any size work: what MPI counts in 31 bits is split.
 class Communicator {
  public:
   Communicator() = default;
@@ -31,7 +43,7 @@ class Communicator {
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
   /// Element-wise sum, in place. Every rank has the same number of values.
   virtual void all_reduce_sum(std::span<std::int64_t> values) = 0;
-  /// Element-wise maximum, in place.
+  /// Element-wise maximum, in place. Every rank has the same number of values.
   virtual void all_reduce_max(std::span<std::int64_t> values) = 0;
 };
 

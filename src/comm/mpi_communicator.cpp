@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <mpi.h>
+
+#include "bulksim/core/phase_timer.hpp"
+#include "comm/mpi_library.hpp"
+
+namespace bulksim::mpi {
+
+namespace {
+
+void check(int status, const std::string& call) {
+  if (status == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  throw Error(ExitCode::kUnavailable, "MPI cannot " + call + ": " + text.data());
+}
+
+/// What a rank is about to do: the first message of every collective.
+struct Calling {
+  std::array<char, 16> call{};
+  std::int64_t count = 0;
+};
+
+/// What rank 0 makes of it: the number of its own values, and what is wrong.
+struct Answer {
+  std::int64_t count = 0;
+  std::array<char, 240> fault{};
+};
+
+enum class Counts { kMayDiffer, kMustAgree };
+
+/// Sleeps between polls, doubled from the first to the longest.
+struct Patience {
+  std::chrono::microseconds first;
+  std::chrono::microseconds longest;
+};
+// A peer may take minutes to come, but is never waited for longer than a sleep too many.
+constexpr Patience kForPeers{std::chrono::microseconds(20), std::chrono::microseconds(1000)};
+// All have come, and data moves only while it is polled for.
+constexpr Patience kForData{std::chrono::microseconds(1), std::chrono::microseconds(20)};
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "duplicate the world");
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "set an error handler");
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    everyone_.resize(static_cast<std::size_t>(size_));
+  }
+
+  ~MpiCommunicator() override {
+    if (usable_) MPI_Comm_free(&comm_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void barrier() override { roll_call("barrier", 0, Counts::kMustAgree); }
+
+  void broadcast(std::vector<std::byte>& bytes) override {
+    const auto count = static_cast<std::int64_t>(bytes.size());
+    bytes.resize(static_cast<std::size_t>(roll_call("broadcast", count, Counts::kMayDiffer)));
+    in_pieces(std::span(bytes), [&](std::span<std::byte> piece, MPI_Request* request) {
+      return MPI_Ibcast(piece.data(), length(piece), MPI_BYTE, 0, comm_, request);
+    });
+  }
+
+  /// Point to point, one rank after the other: MPI_Gatherv places its data with 31-bit numbers.
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    roll_call("gather", static_cast<std::int64_t>(bytes.size()), Counts::kMayDiffer);
+    if (rank_ != 0) {
+      in_pieces(bytes, [&](std::span<const std::byte> piece, MPI_Request* request) {
+        return MPI_Isend(piece.data(), length(piece), MPI_BYTE, 0, kDataTag, comm_, request);
+      });
+      return {};
+    }
+    std::vector<std::vector<std::byte>> all(everyone_.size());
+    all[0].assign(bytes.begin(), bytes.end());
+    for (int peer = 1; peer < size_; ++peer) {
+      auto& theirs = all[static_cast<std::size_t>(peer)];
+      theirs.resize(static_cast<std::size_t>(everyone_[static_cast<std::size_t>(peer)].count));
+      in_pieces(std::span(theirs), [&](std::span<std::byte> piece, MPI_Request* request) {
+        return MPI_Irecv(piece.data(), length(piece), MPI_BYTE, peer, kDataTag, comm_, request);
+      });
+    }
+    return all;
+  }
+
+  void all_reduce_sum(std::span<std::int64_t> values) override {
+    all_reduce("all_reduce_sum", values, MPI_SUM);
+  }
+
+  void all_reduce_max(std::span<std::int64_t> values) override {
+    all_reduce("all_reduce_max", values, MPI_MAX);
+  }
+
+ private:
+  static constexpr int kCallTag = 1;
+  static constexpr int kDataTag = 2;
+
+  template <class T>
+  static int length(std::span<T> piece) {
+    return static_cast<int>(piece.size());
+  }
+
+  void all_reduce(const char* call, std::span<std::int64_t> values, MPI_Op operation) {
+    roll_call(call, static_cast<std::int64_t>(values.size()), Counts::kMustAgree);
+    in_pieces(values, [&](std::span<std::int64_t> piece, MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, piece.data(), length(piece), MPI_INT64_T, operation,
+                            comm_, request);
+    });
+  }
+
+  /// Starts and awaits one message for every piece of at most `largest_message` elements.
+  template <class T, class Start>
+  void in_pieces(std::span<T> all, const Start& start) {
+    const auto most = static_cast<std::size_t>(options_.largest_message);
+    for (std::size_t done = 0; done < all.size(); done += most) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(start(all.subspan(done, std::min(most, all.size() - done)), &request), call_);
+      await(request, kForData);
+    }
+  }
+
+  /// Waits until all ranks are in the same call; returns the count of rank 0. What is sent and
+  /// received lies in members, so that it outlives a call that was given up.
+  std::int64_t roll_call(const char* call, std::int64_t count, Counts rule) {
+    call_ = call;
+    mine_ = {};
+    std::strncpy(mine_.call.data(), call, mine_.call.size() - 1);
+    mine_.count = count;
+    if (rank_ == 0) {
+      hear_everyone();
+      answer_ = judge(rule);
+    } else {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(MPI_Isend(&mine_, sizeof mine_, MPI_BYTE, 0, kCallTag, comm_, &request), call_);
+      await(request, kForPeers);
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(&answer_, sizeof answer_, MPI_BYTE, 0, comm_, &request), call_);
+    await(request, kForPeers);
+    if (answer_.fault[0] != '\0') throw Error(ExitCode::kSoftware, answer_.fault.data());
+    return answer_.count;
+  }
+
+  void hear_everyone() {
+    everyone_[0] = mine_;
+    std::vector<MPI_Request> requests(everyone_.size(), MPI_REQUEST_NULL);
+    for (int peer = 1; peer < size_; ++peer) {
+      const auto at = static_cast<std::size_t>(peer);
+      check(MPI_Irecv(&everyone_[at], sizeof(Calling), MPI_BYTE, peer, kCallTag, comm_,
+                      &requests[at]),
+            call_);
+    }
+    await(requests, kForPeers, [&] { return absent(requests); });
+  }
+
+  /// "rank 3", or "rank 3 and 12 more": those whose message has not come.
+  static std::string absent(std::span<MPI_Request> requests) {
+    std::vector<std::size_t> peers;
+    for (std::size_t peer = 1; peer < requests.size(); ++peer) {
+      int done = 0;
+      MPI_Test(&requests[peer], &done, MPI_STATUS_IGNORE);
+      if (done == 0) peers.push_back(peer);
+    }
+    if (peers.empty()) return "the other ranks";
+    const std::string first = "rank " + std::to_string(peers.front());
+    return peers.size() == 1 ? first : first + " and " + std::to_string(peers.size() - 1) + " more";
+  }
+
+  Answer judge(Counts rule) const {
+    Answer answer{mine_.count, {}};
+    for (int peer = 1; peer < size_; ++peer) {
+      const Calling& theirs = everyone_[static_cast<std::size_t>(peer)];
+      const bool same =
+          theirs.call == mine_.call && (rule == Counts::kMayDiffer || theirs.count == mine_.count);
+      if (same) continue;
+      std::snprintf(answer.fault.data(), answer.fault.size(),
+                    "the ranks do not do the same: rank 0 is in %s with %lld values, rank %d in "
+                    "%s with %lld values",
+                    mine_.call.data(), static_cast<long long>(mine_.count), peer,
+                    theirs.call.data(), static_cast<long long>(theirs.count));
+      break;
+    }
+    return answer;
+  }
+
+  void await(MPI_Request& request, Patience patience) {
+    await(std::span(&request, 1), patience, [] { return std::string("the other ranks"); });
+  }
+
+  template <class Whom>
+  void await(std::span<MPI_Request> requests, Patience patience, const Whom& whom) {
+    const Stopwatch watch;
+    // rank 0 knows who is absent: it speaks first
+    const double deadline = options_.deadline_seconds * (rank_ == 0 ? 1.0 : 1.1);
+    for (auto sleep = patience.first;; sleep = std::min(2 * sleep, patience.longest)) {
+      int done = 0;
+      check(MPI_Testall(length(requests), requests.data(), &done, MPI_STATUSES_IGNORE), call_);
+      if (done != 0) return;
+      if (watch.seconds() > deadline) give_up(whom(), watch.seconds());
+      std::this_thread::sleep_for(sleep);
+    }
+  }
+
+  [[noreturn]] void give_up(const std::string& whom, double seconds) {
+    usable_ = false;
+    std::array<char, 32> waited{};
+    std::snprintf(waited.data(), waited.size(), "%.1f", seconds);
+    throw Error(ExitCode::kUnavailable,
+                "rank " + std::to_string(rank_) + " of " + std::to_string(size_) +
+                    " has waited in " + call_ + " for " + whom + " for " + waited.data() +
+                    " s: a process hangs or its host is lost; run the same command again");
+  }
+
+  CommunicatorOptions options_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  bool usable_ = true;
+  std::string call_;
+  Calling mine_;
+  Answer answer_;
+  std::vector<Calling> everyone_;  // at rank 0: what each rank is doing
+};
+
+}  // namespace
+
+void require_built_in() {}
+
+void start() {
+  int provided = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "start");
+  if (provided >= MPI_THREAD_SERIALIZED) return;
+  MPI_Finalize();
+  throw Error(ExitCode::kConfig,
+              "this MPI (" + library_name() + ") cannot be used by a program with threads");
+}
+
+void stop() {
+  MPI_Finalize();
+}
+
+void abort(ExitCode code) {
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
+}
+
+std::string library_name() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string whole(text.data());
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+Place find_place() {
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+        "find the ranks of this host");
+  Place place;
+  MPI_Comm_rank(node, &place.node_rank);
+  MPI_Comm_size(node, &place.node_size);
+  MPI_Comm_free(&node);
+  return place;
+}
+
+std::unique_ptr<Communicator> make_world(const CommunicatorOptions& options) {
+  return std::make_unique<MpiCommunicator>(options);
+}
+
+}  // namespace bulksim::mpi

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bulksim/comm/communicator.hpp"
+#include "bulksim/core/error.hpp"
+
+namespace bulksim::mpi {
+
+// What the environment needs of MPI. Without MPI there are stand-ins that say so.
+
+/// This process among those of its host.
+struct Place {
+  int node_rank = 0;
+  int node_size = 1;
+};
+
+/// Throws Error (78) in a build without MPI.
+void require_built_in();
+/// MPI_Init_thread, once a process.
+void start();
+/// MPI_Finalize; waits for the other ranks.
+void stop();
+[[noreturn]] void abort(ExitCode code);
+/// "Open MPI v4.1.4".
+std::string library_name();
+/// All calls below are collective.
+Place find_place();
+std::unique_ptr<Communicator> make_world(const CommunicatorOptions& options);
+
+}  // namespace bulksim::mpi
