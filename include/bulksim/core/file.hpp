@@ -1,8 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +7,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 namespace bulksim {
 
@@ -82,17 +83,40 @@ class File {
   int fd_ = -1;
 };
 
+/// Whether something has this name, be it a dangling symbolic link.
 bool exists(FileCalls& calls, const std::string& path);
+/// A symbolic link to a folder does not count.
 bool is_directory(FileCalls& calls, const std::string& path);
-/// Makes `path` and its missing parents; nothing happens to what exists.
+/// The folder that holds `path`; "." for a bare name.
+std::string parent_of(const std::string& path);
+/// The absolute path of what exists, without symbolic links.
+std::string real_path(FileCalls& calls, const std::string& path);
+/// Names in a folder, sorted.
+std::vector<std::string> list_directory(FileCalls& calls, const std::string& path);
+/// Makes `path` and its missing parents; nothing happens to what exists. Throws Error (73) where
+/// something else than a folder is in the way.
 void make_directories(FileCalls& calls, const std::string& path, mode_t mode = 0777);
 void sync_directory(FileCalls& calls, const std::string& path);
 /// The whole file as a string.
 std::string read_text(FileCalls& calls, const std::string& path);
 /// Writes a temporary neighbour, syncs it and renames it over `path`: old or new, never half.
 void replace_file(FileCalls& calls, const std::string& path, std::string_view content);
-/// Removes a tree without following symbolic links.
+/// As `replace_file`, but throws Error (73) when `path` exists.
+void create_file(FileCalls& calls, const std::string& path, std::string_view content);
+/// Gives the file `from` the name `to` and takes away the old one. Throws Error (73) when `to`
+/// exists.
+void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to);
+/// rename(2), then syncs the folders of both names.
+void rename_durably(FileCalls& calls, const std::string& from, const std::string& to);
+/// Removes a file that may be missing.
+void remove_file(FileCalls& calls, const std::string& path);
+/// Removes a tree that may be missing: never follows a symbolic link, even one put there meanwhile,
+/// and never leaves its file system.
 void remove_tree(FileCalls& calls, const std::string& path);
+
+/// Permissions that new files do without. Reads them by setting them, so no other thread may make
+/// files meanwhile.
+mode_t process_umask();
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {

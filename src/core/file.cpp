@@ -1,0 +1,265 @@
+#include "bulksim/core/file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include <unistd.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Repeats a call that a signal has interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR)
+    result = call();
+  return result;
+}
+
+Error in_the_way(const std::string& path, const std::string& what) {
+  return Error(ExitCode::kCannotCreate,
+               "'" + path + "' " + what + ": remove it or choose another place");
+}
+
+/// Writes and syncs a neighbour of `path`; what a killed run left under that name goes first.
+std::string write_neighbour(FileCalls& calls, const std::string& path, std::string_view content) {
+  std::string neighbour = path + ".tmp";
+  remove_file(calls, neighbour);
+  File file = File::open(calls, neighbour, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  file.write(std::as_bytes(std::span<const char>(content)), 0);
+  file.sync();
+  file.close();
+  return neighbour;
+}
+
+/// The name under which this process reaches an open folder, whatever happens to its path.
+std::string handle_of(const File& folder) {
+  return "/proc/self/fd/" + std::to_string(folder.descriptor());
+}
+
+void remove_entry(FileCalls& calls, const std::string& path, const std::string& shown,
+                  dev_t device);
+
+void empty_directory(FileCalls& calls, const std::string& path, const std::string& shown,
+                     dev_t device) {
+  const File folder = File::open(calls, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const std::string handle = handle_of(folder);
+  for (const std::string& name : list_directory(calls, handle)) {
+    remove_entry(calls, handle + "/" + name, shown + "/" + name, device);
+  }
+}
+
+void remove_entry(FileCalls& calls, const std::string& path, const std::string& shown,
+                  dev_t device) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", shown, errno);
+  if (status.st_dev != device) throw system_error("remove", shown, EXDEV);
+  if (S_ISDIR(status.st_mode)) {
+    empty_directory(calls, path, shown, device);
+    if (calls.rmdir(path.c_str()) == -1) throw system_error("remove", shown, errno);
+  } else if (calls.unlink(path.c_str()) == -1) {
+    throw system_error("remove", shown, errno);
+  }
+}
+
+}  // namespace
+
+File File::open(FileCalls& calls, const std::string& path, int flags, mode_t mode) {
+  const int fd = uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC, mode); });
+  if (fd == -1) throw system_error((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
+  return File(calls, path, fd);
+}
+
+File::~File() {
+  if (is_open()) calls_->close(fd_);
+}
+
+File::File(File&& other) noexcept
+    : calls_(other.calls_), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(calls_, other.calls_);
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+std::int64_t File::size() const {
+  struct stat status {};
+  if (calls_->fstat(fd_, &status) == -1) throw system_error("look at", path_, errno);
+  return status.st_size;
+}
+
+void File::read(std::span<std::byte> to, std::int64_t at) const {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const auto position = at + static_cast<std::int64_t>(done);
+    const ssize_t count = uninterrupted(
+        [&] { return calls_->pread(fd_, to.data() + done, to.size() - done, position); });
+    if (count == -1) throw system_error("read", path_, errno);
+    if (count == 0) {
+      throw Error(ExitCode::kDataError,
+                  "'" + path_ + "' is cut short: it ends at byte " + std::to_string(position) +
+                      " of the " + std::to_string(at + static_cast<std::int64_t>(to.size())) +
+                      " that are needed");
+    }
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+void File::write(std::span<const std::byte> from, std::int64_t at) const {
+  std::size_t done = 0;
+  while (done < from.size()) {
+    const ssize_t count = uninterrupted([&] {
+      return calls_->pwrite(fd_, from.data() + done, from.size() - done,
+                            at + static_cast<std::int64_t>(done));
+    });
+    if (count == -1) throw system_error("write", path_, errno);
+    if (count == 0) throw system_error("write", path_, EIO);
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+void File::sync() const {
+  if (uninterrupted([&] { return calls_->fsync(fd_); }) == -1) {
+    throw system_error("sync", path_, errno);
+  }
+}
+
+void File::sync_data() const {
+  if (uninterrupted([&] { return calls_->fdatasync(fd_); }) == -1) {
+    throw system_error("sync", path_, errno);
+  }
+}
+
+bool File::reserve(std::int64_t at, std::int64_t bytes) const {
+  if (uninterrupted([&] { return calls_->fallocate(fd_, at, bytes); }) == 0) return true;
+  if (errno == EOPNOTSUPP) return false;
+  throw system_error("reserve " + std::to_string(bytes) + " bytes for", path_, errno);
+}
+
+void File::close() {
+  const int fd = std::exchange(fd_, -1);
+  // The descriptor is gone after EINTR too; closing again could close another thread's file.
+  if (fd >= 0 && calls_->close(fd) == -1 && errno != EINTR) {
+    throw system_error("close", path_, errno);
+  }
+}
+
+bool exists(FileCalls& calls, const std::string& path) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw system_error("look at", path, errno);
+}
+
+bool is_directory(FileCalls& calls, const std::string& path) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == 0) return S_ISDIR(status.st_mode);
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw system_error("look at", path, errno);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string real_path(FileCalls& calls, const std::string& path) {
+  const File file = File::open(calls, path, O_PATH);
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = calls.readlink(handle_of(file).c_str(), target.data(), target.size());
+  if (length == -1) throw system_error("resolve", path, errno);
+  return {target.data(), static_cast<std::size_t>(length)};
+}
+
+std::vector<std::string> list_directory(FileCalls& calls, const std::string& path) {
+  errno = 0;
+  std::vector<std::string> names = calls.list(path.c_str());
+  if (names.empty() && errno != 0) throw system_error("list", path, errno);
+  return names;
+}
+
+void make_directories(FileCalls& calls, const std::string& path, mode_t mode) {
+  int result = calls.mkdir(path.c_str(), mode);
+  if (result == -1 && errno == ENOENT && parent_of(path) != path) {
+    make_directories(calls, parent_of(path), mode);
+    result = calls.mkdir(path.c_str(), mode);
+  }
+  if (result == 0 || (errno == EEXIST && is_directory(calls, path))) return;
+  if (errno == EEXIST || errno == ENOTDIR) throw in_the_way(path, "is not a folder");
+  throw system_error("make the folder", path, errno);
+}
+
+void sync_directory(FileCalls& calls, const std::string& path) {
+  File::open(calls, path, O_RDONLY | O_DIRECTORY).sync();
+}
+
+std::string read_text(FileCalls& calls, const std::string& path) {
+  const File file = File::open(calls, path, O_RDONLY);
+  std::string text;
+  std::array<char, 65536> block;
+  for (;;) {
+    const ssize_t count = uninterrupted([&] {
+      return calls.pread(file.descriptor(), block.data(), block.size(),
+                         static_cast<off_t>(text.size()));
+    });
+    if (count == -1) throw system_error("read", path, errno);
+    if (count == 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
+}
+
+void replace_file(FileCalls& calls, const std::string& path, std::string_view content) {
+  rename_durably(calls, write_neighbour(calls, path, content), path);
+}
+
+void create_file(FileCalls& calls, const std::string& path, std::string_view content) {
+  move_to_new_name(calls, write_neighbour(calls, path, content), path);
+  sync_directory(calls, parent_of(path));
+}
+
+void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to) {
+  const int linked = calls.link(from.c_str(), to.c_str());
+  const int reason = errno;
+  struct stat status {};
+  if (calls.lstat(from.c_str(), &status) == -1) throw system_error("look at", from, errno);
+  // Over NFS a link may be made and yet reported as failed; the count of names decides.
+  if (linked == -1 && status.st_nlink != 2) {
+    if (reason == EEXIST) throw in_the_way(to, "exists already");
+    throw system_error("create", to, reason);
+  }
+  if (calls.unlink(from.c_str()) == -1) throw system_error("remove", from, errno);
+}
+
+void rename_durably(FileCalls& calls, const std::string& from, const std::string& to) {
+  if (calls.rename(from.c_str(), to.c_str()) == -1) throw system_error("create", to, errno);
+  const std::string parent = parent_of(to);
+  sync_directory(calls, parent);
+  if (parent_of(from) != parent) sync_directory(calls, parent_of(from));
+}
+
+void remove_file(FileCalls& calls, const std::string& path) {
+  if (calls.unlink(path.c_str()) == -1 && errno != ENOENT) {
+    throw system_error("remove", path, errno);
+  }
+}
+
+void remove_tree(FileCalls& calls, const std::string& path) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == 0) {
+    remove_entry(calls, path, path, status.st_dev);
+  } else if (errno != ENOENT) {
+    throw system_error("look at", path, errno);
+  }
+}
+
+}  // namespace bulksim
