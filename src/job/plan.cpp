@@ -107,6 +107,29 @@ std::string Plan::to_json() const {
   return json.dump(1) + "\n";
 }
 
+Plan Plan::from_json(const std::string& text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    Plan plan;
+    plan.queries = Digest::from_hex(json.at("queries").at("content").get<std::string>());
+    plan.items = Digest::from_hex(json.at("items").at("content").get<std::string>());
+    plan.columns = json.at("columns").get<std::int64_t>();
+    plan.grid = TileGrid({json.at("queries").at("rows").get<std::int64_t>(),
+                          json.at("items").at("rows").get<std::int64_t>()},
+                         {json.at("tile").at("queries").get<std::int64_t>(),
+                          json.at("tile").at("items").get<std::int64_t>()});
+    for (const auto& part : json.at("parts")) {
+      plan.parts.push_back({part.at(0).get<std::int64_t>(), part.at(1).get<std::int64_t>()});
+    }
+    plan.arithmetic.bits = json.at("grid_bits").get<int>();
+    plan.error_bound = json.at("error_bound").get<double>();
+    if (plan.to_json() == text) return plan;
+  } catch (const nlohmann::json::exception&) {
+    // not even JSON: the same sentence
+  }
+  throw Error(ExitCode::kDataError, "this is not a plan of this version of bulksim");
+}
+
 Digest Plan::id() const {
   const std::string text = to_json();
   return digest_of(std::as_bytes(std::span(text)));

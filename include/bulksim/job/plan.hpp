@@ -24,8 +24,12 @@ struct Plan {
   Grid arithmetic;
   double error_bound = 0.0;  ///< proven, for any pair of these rows
 
+  bool operator==(const Plan&) const = default;
+
   /// Canonical form: the same plan has the same text.
   std::string to_json() const;
+  /// Throws Error (65) on anything but the text of a plan of this version.
+  static Plan from_json(const std::string& text);
   /// XXH3-128 of `to_json()`.
   Digest id() const;
 };

@@ -1,0 +1,121 @@
+#include "job/run_report.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/job/options.hpp"
+#include "bulksim/job/resources.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds_of(const PhaseTimer& timer, const std::string& name) {
+  for (const auto& [phase, seconds] : timer.phases()) {
+    if (phase == name) return seconds;
+  }
+  return 0.0;
+}
+
+double total_seconds(const PhaseTimer& timer) {
+  double sum = 0.0;
+  for (const auto& [phase, seconds] : timer.phases())
+    sum += seconds;
+  return sum;
+}
+
+double rate(double amount, double seconds) {
+  return seconds > 0 ? amount / seconds : 0.0;
+}
+
+Json side(const std::string& path, const InputSurvey& survey) {
+  return {{"path", path},
+          {"rows", survey.rows},
+          {"columns", survey.columns},
+          {"nonzeros", survey.nnz()},
+          {"longest_row", survey.longest_row},
+          {"content", survey.content().hex()},
+          {"zero_rows", survey.counts.zero_rows},
+          {"unsorted_rows", survey.counts.unsorted_rows},
+          {"duplicates", survey.counts.duplicates},
+          {"explicit_zeros", survey.counts.explicit_zeros}};
+}
+
+}  // namespace
+
+std::string error_text(double bound) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", bound);
+  return text;
+}
+
+void RunReport::collect(const JobConfig& job_config, const Plan& job_plan,
+                        const Surveys& job_surveys, const Schedule& schedule,
+                        const RankResources& resources, const std::vector<PartLayout>& parts,
+                        MpiEnvironment& environment) {
+  std::array<std::int64_t, 2> most{bulksim::peak_memory(), schedule.memory_total()};
+  environment.world().all_reduce_max(most);
+  environment.world().all_reduce_sum({&recomputed_tiles, 1});
+  peak_memory = most[0];
+  planned_memory = most[1];
+  output_bytes = 0;
+  for (const PartLayout& part : parts)
+    output_bytes += part.file_bytes;
+  useful_multiply_adds = job_surveys.items.work_of({0, job_surveys.items.rows});
+  ranks = environment.world().size();
+  threads = resources.threads;
+  config = job_config;
+  plan = job_plan;
+  surveys = job_surveys;
+  mpi = environment.library();
+}
+
+std::string RunReport::to_json(const PhaseTimer& timer) const {
+  const double seconds = seconds_of(timer, "compute");
+  const MatrixShape shape = plan.grid.shape();
+  const double pairs = static_cast<double>(shape.queries) * static_cast<double>(shape.items);
+  Json json;
+  json["schema"] = 1;
+  json["plan"] = plan.id().hex();
+  json["queries"] = side(config.query_path(), surveys.queries);
+  json["items"] = side(config.items, surveys.items);
+  json["error_bound"] = plan.error_bound;
+  json["ranks"] = ranks;
+  json["threads_per_rank"] = threads;
+  json["backend"] = backend;
+  json["mpi"] = mpi;
+  json["version"] = BULKSIM_VERSION;
+  for (const auto& [phase, spent] : timer.phases())
+    json["seconds"][phase] = spent;
+  json["tiles"] = {{"total", plan.grid.count()}, {"recomputed", recomputed_tiles}};
+  json["output_bytes"] = output_bytes;
+  json["pairs_per_s"] = rate(pairs, seconds);
+  json["useful_multiply_adds_per_s"] = rate(static_cast<double>(useful_multiply_adds), seconds);
+  json["output_bytes_per_s"] = rate(static_cast<double>(output_bytes), seconds);
+  json["memory"] = {{"planned", planned_memory}, {"peak", peak_memory}};
+  return json.dump(1) + "\n";
+}
+
+void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Log& log) const {
+  const double seconds = total_seconds(timer);
+  const double computing = seconds_of(timer, "compute");
+  char text[256];
+  std::snprintf(text, sizeof text, "%s in %.1f s (%.1f s of computing and writing, %.2f GB/s)",
+                bytes_text(output_bytes).c_str(), seconds, computing,
+                rate(static_cast<double>(output_bytes), computing) * 1e-9);
+  log.info("done", std::string(text) + "; read '" + result + "'",
+           {{"seconds", seconds}, {"bytes", output_bytes}, {"result", result}});
+  if (recomputed_tiles > 0) {
+    log.warning("recomputed",
+                std::to_string(recomputed_tiles) +
+                    " tiles failed their checks and were right when computed again: this hardware "
+                    "makes errors",
+                {{"tiles", recomputed_tiles}});
+  }
+}
+
+}  // namespace bulksim

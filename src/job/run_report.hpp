@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bulksim/comm/mpi_environment.hpp"
+#include "bulksim/core/log.hpp"
+#include "bulksim/core/phase_timer.hpp"
+#include "bulksim/job/job_config.hpp"
+#include "bulksim/job/plan.hpp"
+#include "bulksim/job/schedule.hpp"
+#include "bulksim/storage/part_file.hpp"
+
+namespace bulksim {
+
+/// 1.3e-07, for sentences.
+std::string error_text(double bound);
+
+/// What is worth knowing about a run afterwards. Holds times and hosts, so no manifest lists it.
+struct RunReport {
+  std::string backend;
+  std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
+  std::int64_t peak_memory = 0;       ///< bytes, of the rank that held most
+  std::int64_t planned_memory = 0;    ///< bytes, of the rank that expected most
+  std::int64_t output_bytes = 0;
+  std::int64_t useful_multiply_adds = 0;
+  int ranks = 1;
+  int threads = 1;  ///< of rank 0
+  JobConfig config;
+  Plan plan;
+  Surveys surveys;
+  std::string mpi;
+
+  /// A collective: sums and maxima over the ranks.
+  void collect(const JobConfig& job_config, const Plan& job_plan, const Surveys& job_surveys,
+               const Schedule& schedule, const RankResources& resources,
+               const std::vector<PartLayout>& parts, MpiEnvironment& environment);
+  std::string to_json(const PhaseTimer& timer) const;
+  /// The last lines of a run.
+  void summarize(const PhaseTimer& timer, const std::string& result, Log& log) const;
+};
+
+}  // namespace bulksim
