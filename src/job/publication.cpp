@@ -12,6 +12,8 @@ namespace {
 
 FileAttributes attributes_of(const Plan& plan) {
   return result_attributes(plan.grid, {{"plan", plan.id().hex()},
+                                       {"queries_content", plan.queries.hex()},
+                                       {"items_content", plan.items.hex()},
                                        {"metric", std::string("cosine")},
                                        {"arithmetic_version", std::int64_t{kArithmeticVersion}},
                                        {"grid_bits", std::int64_t{plan.arithmetic.bits}},

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+enum class ShowFormat { kText, kJson };
+
+/// Prints what a matrix file or a finished result holds: shape, and for a result the `pairs`
+/// strongest pairs (of a sample of rows when the matrix is large), for a matrix file its row
+/// lengths. A result that is not whole is an Error (65).
+void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
+          std::ostream& out);
+
+}  // namespace bulksim

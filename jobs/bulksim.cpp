@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <malloc.h>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/core/log.hpp"
+#include "bulksim/job/job_config.hpp"
+#include "bulksim/storage/hdf5_environment.hpp"
+#include "command.hpp"
+
+namespace bulksim {
+
+namespace {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = {
+      {compute_syntax, run_compute_command},
+      {show_syntax, run_show},
+      {generate_syntax, run_generate},
+      {bench_syntax, run_bench},
+  };
+  return all;
+}
+
+void print_help() {
+  std::cout << "bulksim: exact cosine similarity of every query with every item, for sparse "
+               "embeddings\n\n";
+  for (const Command& command : commands()) {
+    const CommandSyntax syntax = command.syntax();
+    std::cout << "  bulksim " << syntax.name << ' ' << syntax.usage << '\n';
+  }
+  std::cout
+      << "\nbulksim COMMAND --help lists the options of a command.\n\n"
+         "exit codes: 0 done, 64 usage, 65 bad data, 66 no input, 69 device, peer or deadline,"
+         "\n70 internal, 71 memory, 73 output not ours or locked, 74 input/output or disk full,"
+         "\n75 stopped, run again, 77 permission, 78 configuration\n";
+}
+
+int dispatch(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    print_help();
+    return static_cast<int>(words.empty() ? ExitCode::kUsage : ExitCode::kOk);
+  }
+  if (words[0] == "--version" || words[0] == "-V") {
+    std::cout << "bulksim " << BULKSIM_VERSION << '\n';
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    names.push_back(command.syntax().name);
+    if (names.back() == words[0]) return command.run({words.begin() + 1, words.end()});
+  }
+  const auto near = nearest(words[0], names);
+  throw Error(ExitCode::kUsage,
+              "unknown command '" + words[0] + "'" +
+                  (near ? " (did you mean " + *near + "?)" : "; bulksim --help lists them"));
+}
+
+/// Large blocks go back to the system when they are freed, so that what a process holds is what it
+/// uses; and a closed pipe or a file size limit is an error code, not the end.
+void prepare_process() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace
+
+bool printed_help(const CommandSyntax& syntax, const OptionValues& options) {
+  if (!options.flag("help")) return false;
+  std::cout << help_text(syntax);
+  return true;
+}
+
+}  // namespace bulksim
+
+int main(int argc, char** argv) {
+  using bulksim::ExitCode;
+  bulksim::prepare_process();
+  bulksim::Log log({});
+  try {
+    for (const auto& [name, value] : bulksim::shield_hdf5_from_environment()) {
+      log.info("environment", name + "='" + value + "' in the environment has no effect here");
+    }
+    return bulksim::dispatch({argv + 1, argv + argc});
+  } catch (const bulksim::Error& error) {
+    log.error("failed", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    log.error("failed", "there is not enough memory");
+    return static_cast<int>(ExitCode::kMemory);
+  } catch (const std::exception& error) {
+    log.error("failed", error.what());
+    return static_cast<int>(ExitCode::kSoftware);
+  }
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bulksim/job/options.hpp"
+
+namespace bulksim {
+
+/// One word after `bulksim`.
+struct Command {
+  CommandSyntax (*syntax)();
+  /// Runs with the words after the command; returns what main returns.
+  int (*run)(const std::vector<std::string>& words);
+};
+
+int run_bench(const std::vector<std::string>& words);
+int run_compute_command(const std::vector<std::string>& words);
+int run_generate(const std::vector<std::string>& words);
+int run_show(const std::vector<std::string>& words);
+
+CommandSyntax bench_syntax();
+CommandSyntax generate_syntax();
+CommandSyntax show_syntax();
+
+/// True when --help was asked for, and has been printed.
+bool printed_help(const CommandSyntax& syntax, const OptionValues& options);
+
+}  // namespace bulksim

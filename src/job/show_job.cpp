@@ -1,0 +1,217 @@
+#include "bulksim/job/show_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/job/options.hpp"
+#include "bulksim/job/row_reader.hpp"
+#include "bulksim/storage/similarity_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kCellsToRead = std::int64_t{1} << 28;  // 1 GiB: about a second from memory
+
+struct Pair {
+  float score = 0;
+  std::int64_t query = 0;
+  std::int64_t item = 0;
+
+  /// Stronger first, then by place.
+  bool operator<(const Pair& other) const {
+    return std::tuple(-score, query, item) < std::tuple(-other.score, other.query, other.item);
+  }
+};
+
+/// The strongest pairs seen so far, at most `most`.
+class Strongest {
+ public:
+  explicit Strongest(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}
+
+  void add(Pair pair) {
+    if (std::isnan(pair.score) || most_ == 0) return;
+    if (pairs_.size() == most_ && !(pair < pairs_.front())) return;
+    pairs_.push_back(pair);
+    std::push_heap(pairs_.begin(), pairs_.end());
+    if (pairs_.size() > most_) {
+      std::pop_heap(pairs_.begin(), pairs_.end());
+      pairs_.pop_back();
+    }
+  }
+
+  std::vector<Pair> sorted() const {
+    auto pairs = pairs_;
+    std::sort(pairs.begin(), pairs.end());
+    return pairs;
+  }
+
+ private:
+  std::size_t most_;
+  std::vector<Pair> pairs_;  // a heap with the weakest in front
+};
+
+std::string attribute_text(const FileAttributes& attributes, const std::string& name) {
+  for (const auto& [key, value] : attributes) {
+    if (key == name && std::holds_alternative<std::string>(value)) {
+      return std::get<std::string>(value);
+    }
+  }
+  return "";
+}
+
+/// Rows of tiles to look at: all, or as many as can be read, spread over the matrix.
+std::vector<std::int64_t> rows_to_read(const TileGrid& grid) {
+  const std::int64_t items = std::max<std::int64_t>(grid.shape().items, 1);
+  const std::int64_t rows =
+      std::min(grid.shape().queries, std::max<std::int64_t>(kCellsToRead / items, 1));
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    chosen.push_back(static_cast<std::int64_t>(static_cast<double>(row) *
+                                               static_cast<double>(grid.shape().queries) /
+                                               static_cast<double>(rows)));
+  }
+  return chosen;
+}
+
+/// Neighbouring rows are read together.
+std::vector<Pair> strongest_pairs(const SimilarityReader& result, std::int64_t most,
+                                  const std::vector<std::int64_t>& rows) {
+  const TileGrid& grid = result.grid();
+  const bool self = attribute_text(result.attributes(), "queries_content") ==
+                    attribute_text(result.attributes(), "items_content");
+  Strongest strongest(most);
+  for (std::size_t at = 0; at < rows.size();) {
+    std::size_t next = at + 1;
+    while (next < rows.size() && rows[next] == rows[next - 1] + 1 &&
+           rows[next] - rows[at] < grid.tile().queries) {
+      ++next;
+    }
+    const RowRange queries{rows[at], rows[next - 1] + 1};
+    for (std::int64_t column = 0; column < grid.columns(); ++column) {
+      const RowRange items = grid.items(column);
+      const auto scores = result.read(queries, items);
+      std::size_t cell = 0;
+      for (std::int64_t q = queries.begin; q < queries.end; ++q) {
+        for (std::int64_t i = items.begin; i < items.end; ++i, ++cell) {
+          if (!self || q != i) strongest.add({scores[cell], q, i});
+        }
+      }
+    }
+    at = next;
+  }
+  return strongest.sorted();
+}
+
+Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
+  const auto result = SimilarityReader::open(calls, path);
+  const auto rows = rows_to_read(result.grid());
+  Json json;
+  json["schema"] = 1;
+  json["kind"] = "similarity";
+  json["file"] = result.file();
+  json["queries"] = result.grid().shape().queries;
+  json["items"] = result.grid().shape().items;
+  json["dtype"] = "float32";
+  for (const auto& [name, value] : result.attributes()) {
+    std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
+  }
+  json["rows_read"] = rows.size();
+  json["strongest"] = Json::array();
+  for (const Pair& pair : strongest_pairs(result, most, rows)) {
+    json["strongest"].push_back(
+        {{"query", pair.query}, {"item", pair.item}, {"score", pair.score}});
+  }
+  return json;
+}
+
+void print_result(const Json& json, std::ostream& out) {
+  out << json["file"].get<std::string>() << '\n'
+      << "/similarity: " << json["queries"] << " queries x " << json["items"]
+      << " items, float32\n";
+  for (const auto& [name, value] : json["attributes"].items()) {
+    out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
+        << '\n';
+  }
+  if (json["strongest"].empty()) return;
+  out << "strongest pairs";
+  if (json["rows_read"] < json["queries"]) {
+    out << " of " << json["rows_read"] << " rows spread over the matrix";
+  }
+  out << ":\n     query       item      score\n";
+  for (const auto& pair : json["strongest"]) {
+    char line[80];
+    std::snprintf(line, sizeof line, "%10lld %10lld   %.7f\n", pair["query"].get<long long>(),
+                  pair["item"].get<long long>(), pair["score"].get<double>());
+    out << line;
+  }
+}
+
+Json describe_matrix(FileCalls& calls, const std::string& path) {
+  const auto source = open_matrix(calls, path);
+  const MatrixInfo& info = source->info();
+  std::int64_t longest = 0;
+  CsrMatrix rows;
+  HygieneCounts counts;
+  for (std::int64_t begin = 0; begin < info.rows; begin += kRowsAtOnce) {
+    source->read({begin, std::min(begin + kRowsAtOnce, info.rows)}, rows);
+    counts += canonicalize(rows, Irregular::kAccept, path, begin);
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+      longest = std::max(longest, static_cast<std::int64_t>(rows.view().values_of(row).size()));
+    }
+  }
+  return {{"schema", 1},
+          {"kind", "matrix"},
+          {"file", info.path},
+          {"format", info.format},
+          {"rows", info.rows},
+          {"columns", info.columns},
+          {"nonzeros", info.nnz},
+          {"longest_row", longest},
+          {"zero_rows", counts.zero_rows},
+          {"unsorted_rows", counts.unsorted_rows},
+          {"duplicates", counts.duplicates},
+          {"explicit_zeros", counts.explicit_zeros}};
+}
+
+void print_matrix(const Json& json, std::ostream& out) {
+  const auto rows = json["rows"].get<double>();
+  char mean[32];
+  std::snprintf(mean, sizeof mean, "%.1f", rows > 0 ? json["nonzeros"].get<double>() / rows : 0.0);
+  out << json["file"].get<std::string>() << " (" << json["format"].get<std::string>() << ")\n"
+      << json["rows"] << " rows x " << json["columns"] << " columns, " << json["nonzeros"]
+      << " nonzeros (" << mean << " a row, at most " << json["longest_row"] << ")\n"
+      << json["zero_rows"] << " rows without values, " << json["unsorted_rows"] << " unsorted, "
+      << json["duplicates"] << " duplicates, " << json["explicit_zeros"] << " explicit zeros\n";
+}
+
+bool is_result(FileCalls& calls, const std::string& path) {
+  return is_directory(calls, path) || path.ends_with(".h5");
+}
+
+}  // namespace
+
+void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
+          std::ostream& out) {
+  const bool result = is_result(calls, path);
+  const Json json = result ? describe_result(calls, path, pairs) : describe_matrix(calls, path);
+  if (format == ShowFormat::kJson) {
+    out << json.dump(1) << '\n';
+  } else if (result) {
+    print_result(json, out);
+  } else {
+    print_matrix(json, out);
+  }
+}
+
+}  // namespace bulksim
