@@ -1,0 +1,58 @@
+#pragma once
+
+// The main function of a test that runs on several ranks: include it in the one file of the test.
+// A test talks first and asserts afterwards, or a failing rank leaves the others waiting.
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+
+#include <gtest/gtest.h>
+
+#include "bulksim/comm/mpi_environment.hpp"
+
+namespace bulksim::test {
+
+inline MpiEnvironment* environment = nullptr;
+
+inline Communicator& world() {
+  return environment->world();
+}
+
+/// Prints failures only, with the rank they belong to.
+class RankPrinter final : public testing::EmptyTestEventListener {
+ public:
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    std::fprintf(stderr, "rank %d of %d: %s:%d\n%s\n", world().rank(), world().size(),
+                 result.file_name(), result.line_number(), result.message());
+  }
+};
+
+inline void print_by_rank() {
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (world().rank() != 0) delete listeners.Release(listeners.default_result_printer());
+  if (world().rank() != 0) listeners.Append(new RankPrinter);
+}
+
+inline int run_on_all_ranks() {
+  MpiEnvironment mpi({.deadline_seconds = 30.0});
+  environment = &mpi;
+  try {
+    print_by_rank();
+    std::array<std::int64_t, 1> failed{RUN_ALL_TESTS()};
+    mpi.world().all_reduce_max(failed);
+    return mpi.exit_status(failed[0] == 0 ? ExitCode::kOk : ExitCode::kSoftware);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    mpi.abort(ExitCode::kSoftware);
+  }
+}
+
+}  // namespace bulksim::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return bulksim::test::run_on_all_ranks();
+}
