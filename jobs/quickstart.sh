@@ -4,8 +4,8 @@
 #
 #   bash jobs/quickstart.sh [OUT]      the result goes to build/quickstart unless OUT is given
 set -euo pipefail
-output=$(realpath -m "${1:-$(dirname "$0")/../build/quickstart}")
-source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+source "$(/usr/bin/dirname "$0")/setup.sh"
+output=$(realpath -m "${1:-$build_dir/quickstart}")
 
 install_packages "${build_packages[@]}"
 build bulksim_program

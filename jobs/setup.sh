@@ -30,7 +30,7 @@ clean_environment() {
   while read -r name; do
     case $name in
       HOME | USER | LOGNAME | TERM | LANG | LC_ALL | TMPDIR | CI | NO_COLOR) ;;
-      CUDA_VISIBLE_DEVICES | CCACHE_DIR | *_proxy | *_PROXY) ;;
+      CUDA_VISIBLE_DEVICES | CCACHE_DIR | *BLAS_* | *_proxy | *_PROXY) ;;
       *) unset "$name" 2>/dev/null || true ;;
     esac
   done < <(compgen -e)
@@ -100,10 +100,9 @@ install_packages() {
   say "installing ${#missing[@]} packages: ${missing[*]}"
   update_package_lists
   mapfile -t optional < <(known_packages "${optional[@]}")
-  run_apt_get install --no-install-recommends "${missing[@]}" "${optional[@]}" || {
-    tail -n 5 "$setup_log" >&2
-    fail 69 "apt-get cannot install ${missing[*]}; is the network there? All it said: $setup_log"
-  }
+  run_apt_get install --no-install-recommends "${missing[@]}" "${optional[@]}" ||
+    fail 69 "the packages cannot be installed ($(grep -m 1 '^E: ' "$setup_log" || echo "apt-get failed"));" \
+      "is the network there? All that apt-get said: $setup_log"
 }
 
 known_packages() {

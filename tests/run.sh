@@ -3,7 +3,7 @@
 #
 #   bash tests/run.sh [--long] [CTEST OPTION...]      for instance -R journal, or -L mpi
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../jobs/setup.sh"
+source "$(/usr/bin/dirname "$0")/../jobs/setup.sh"
 
 selection=(--label-exclude '^long$')
 if [[ ${1:-} == --long ]]; then

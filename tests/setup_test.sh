@@ -39,7 +39,7 @@ no_sudo_names_the_packages() {
   install_packages one two </dev/null
 }
 
-no_network_names_the_packages() {
+no_network_says_why() {
   dpkg-query() { :; }
   id() { echo 0; }
   env() { echo "E: Unable to locate package one" && return 100; }
@@ -69,7 +69,7 @@ foreign_libraries_and_compilers_are_left_out() {
 
 expect 0 'quiet' all_packages_are_there_so_nothing_is_asked
 expect 77 'apt-get install --no-install-recommends two' no_sudo_names_the_packages
-expect 69 'apt-get cannot install one' no_network_names_the_packages
+expect 69 'cannot be installed (E: Unable to locate package one); is the network there?' no_network_says_why
 expect 78 'it needs what Debian calls g++ cmake' another_system_is_left_to_the_configuration
 expect 70 'error: no such thing' a_failed_build_shows_the_error
 expect 0 '|/usr/lib/nvidia|/usr/local/sbin:' foreign_libraries_and_compilers_are_left_out
