@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -205,9 +204,10 @@ std::string temporary_name(const std::string& path) {
   return path + ".tmp";
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+/// What a killed run left under that name goes first.
+File create_afresh(FileCalls& calls, const std::string& path) {
+  remove_file(calls, path);
+  return File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
 }
 
 SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t columns) {
@@ -229,7 +229,7 @@ SpmatWriter::SpmatWriter(FileCalls& calls, std::string path, std::int64_t column
       path_(std::move(path)),
       columns_(columns),
       row_offsets_(std::move(row_offsets)),
-      file_(File::open(calls_, temporary_name(path_), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {
+      file_(create_afresh(calls_, temporary_name(path_))) {
   BULKSIM_EXPECT(!row_offsets_.empty() && row_offsets_.front() == 0 && columns <= kMostColumns);
 }
 
@@ -272,11 +272,8 @@ void SpmatWriter::finish() {
   file_.write(bytes_of(row_offsets_), header.offsets_at());
   file_.sync();
   file_.close();
-  if (calls_.rename(temporary_name(path_).c_str(), path_.c_str()) != 0) {
-    throw system_error("rename a finished file to", path_, errno);
-  }
+  rename_durably(calls_, temporary_name(path_), path_);
   finished_ = true;
-  sync_directory(calls_, folder_of(path_));
 }
 
 }  // namespace bulksim
