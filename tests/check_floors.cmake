@@ -14,14 +14,14 @@ set(may_include_comm core cuda comm)
 set(may_include_formats core hdf5 sparse formats)
 set(may_include_storage core hdf5 blocks storage)
 set(may_include_job core sparse blocks backend comm formats storage job)
-set(may_include_jobs job comm)
+set(may_include_jobs core comm job jobs)
 set(private_floors cuda hdf5)
 
 # A header of a library, and the floors that may open it. The first pattern that fits counts; a header
 # that fits none has no door yet.
 set(doors
   "[a-z_]+"                                    any   # standard library
-  "(dlfcn|errno|poll|pthread|sched|signal|time|unistd|sys/resource|sys/time|sys/types|sys/wait)\\.h" any
+  "(dlfcn|errno|malloc|poll|pthread|sched|signal|time|unistd|sys/resource|sys/time|sys/types|sys/wait)\\.h" any
   "(dirent|fcntl|linux/.*|sys/file|sys/ioctl|sys/stat|sys/statfs|sys/statvfs|sys/syscall|sys/uio)\\.h" core
   "(isa-l|isa-l/.*|xxhash)(\\.h)?"             core
   "(cuda|cub|cusparse|thrust|cooperative_).*"  cuda,backend,comm
@@ -43,10 +43,14 @@ function(fault text)
   set(faults ${faults} "  ${text}" PARENT_SCOPE)
 endfunction()
 
-# The file under ROOT that `#include "path"` names; empty when the path is not one of ours.
-function(resolve path out)
+# The file under ROOT that `#include "path"` in `file` names; empty when the path is not one of ours.
+function(resolve file path out)
   set(${out} "" PARENT_SCOPE)
-  foreach(candidate include/${path} src/${path})
+  set(candidates include/${path} src/${path})
+  if(file MATCHES "^jobs/")
+    list(APPEND candidates jobs/${path})
+  endif()
+  foreach(candidate IN LISTS candidates)
     if(EXISTS ${ROOT}/${candidate})
       set(${out} ${candidate} PARENT_SCOPE)
     endif()
@@ -64,7 +68,7 @@ function(floor_of file out)
 endfunction()
 
 function(check_own file floor path)
-  resolve(${path} target)
+  resolve(${file} ${path} target)
   if(NOT target)
     fault("${file}: \"${path}\" is no path from include/ or src/")
   else()
@@ -109,7 +113,7 @@ foreach(file IN LISTS files)
   foreach(line IN LISTS lines)
     if(line MATCHES "\"([^\"]+)\"")
       check_own(${file} ${floor} ${CMAKE_MATCH_1})
-      resolve(${CMAKE_MATCH_1} target)
+      resolve(${file} ${CMAKE_MATCH_1} target)
       list(APPEND open_${file} ${target})
     elseif(line MATCHES "<([^>]+)>")
       check_library(${file} ${floor} ${CMAKE_MATCH_1})
