@@ -43,7 +43,7 @@ void print_config(const OptionValues& options) {
 int run_compute_command(const std::vector<std::string>& words) {
   MpiEnvironment mpi;
   Communicator& comm = mpi.world();
-  Log log({.rank = comm.rank(), .ranks = 1});
+  std::optional<Log> log(std::in_place, LogOptions{.rank = comm.rank(), .ranks = comm.size()});
   try {
     std::optional<OptionValues> options;
     together(comm, [&] {
@@ -55,20 +55,20 @@ int run_compute_command(const std::vector<std::string>& words) {
       if (comm.rank() == 0 && !printed_help(compute_syntax(), *options)) print_config(*options);
       return 0;
     }
-    Log job_log(log_options(*options, comm));
+    log.emplace(log_options(*options, comm));
     const std::string result =
-        run_compute(make_job_config(*options), {mpi, system_file_calls(), job_log});
+        run_compute(make_job_config(*options), {mpi, system_file_calls(), *log});
     if (comm.rank() == 0) std::cout << result << std::endl;
     return 0;
   } catch (const AgreedError& error) {
-    if (comm.rank() == 0) log.error("failed", error.what());
+    if (comm.rank() == 0) log->error("failed", error.what());
     return mpi.exit_status(error.code());
   } catch (const Error& error) {
-    fail_alone(mpi, log, error.code(), error.what());
+    fail_alone(mpi, *log, error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    fail_alone(mpi, log, ExitCode::kMemory, "there is not enough memory");
+    fail_alone(mpi, *log, ExitCode::kMemory, "there is not enough memory");
   } catch (const std::exception& error) {
-    fail_alone(mpi, log, ExitCode::kSoftware, error.what());
+    fail_alone(mpi, *log, ExitCode::kSoftware, error.what());
   }
 }
 

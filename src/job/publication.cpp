@@ -21,15 +21,10 @@ FileAttributes attributes_of(const Plan& plan) {
 }
 
 /// Folder on whose file system the output goes: the nearest one that exists.
-std::string existing_parent(FileCalls& calls, std::string path) {
-  while (!path.empty() && !exists(calls, path)) {
-    const auto slash = path.find_last_not_of('/') == std::string::npos
-                           ? std::string::npos
-                           : path.rfind('/', path.find_last_not_of('/'));
-    if (slash == std::string::npos) return ".";
-    path.resize(std::max<std::size_t>(slash, 1));
-  }
-  return path.empty() ? "." : path;
+std::string existing_folder(FileCalls& calls, std::string path) {
+  while (!exists(calls, path) && path != parent_of(path))
+    path = parent_of(path);
+  return path;
 }
 
 }  // namespace
@@ -45,7 +40,7 @@ void check_output_size(const JobConfig& config, const Plan& plan,
                        const std::vector<PartLayout>& parts, JobContext context) {
   const std::int64_t bytes = output_bytes(parts);
   const std::int64_t free =
-      context.calls.free_bytes(existing_parent(context.calls, config.output).c_str());
+      context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
   context.log.info("output",
                    "will write " + bytes_text(bytes) + " to '" + config.output + "' (" +
                        bytes_text(std::max<std::int64_t>(free, 0)) + " free there)",

@@ -196,7 +196,7 @@ void print_matrix(const Json& json, std::ostream& out) {
 }
 
 bool is_result(FileCalls& calls, const std::string& path) {
-  return is_directory(calls, path) || path.ends_with(".h5");
+  return path.ends_with(".h5") || is_directory(calls, real_path(calls, path));
 }
 
 }  // namespace
