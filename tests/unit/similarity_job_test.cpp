@@ -154,9 +154,9 @@ INSTANTIATE_TEST_SUITE_P(SmallAndOdd, Shapes,
                                          std::pair{0, 0}, std::pair{1, 4'097}, std::pair{1'025, 1},
                                          std::pair{3, 2}, std::pair{1'024, 1'024},
                                          std::pair{1'025, 2'049}),
-                         [](const auto& info) {
-                           return "queries" + std::to_string(info.param.first) + "_items" +
-                                  std::to_string(info.param.second);
+                         [](const auto& shape) {
+                           return "queries" + std::to_string(shape.param.first) + "_items" +
+                                  std::to_string(shape.param.second);
                          });
 
 class Tiles : public testing::TestWithParam<TileShape> {};
@@ -173,20 +173,20 @@ TEST_P(Tiles, OfAnyShapeHoldTheSameMatrix) {
 INSTANTIATE_TEST_SUITE_P(Odd, Tiles,
                          testing::Values(TileShape{7, 1'000}, TileShape{1, 313},
                                          TileShape{89, 2'499}, TileShape{4'096, 65'536}),
-                         [](const auto& info) {
-                           return std::to_string(info.param.queries) + "x" +
-                                  std::to_string(info.param.items);
+                         [](const auto& shape) {
+                           return std::to_string(shape.param.queries) + "x" +
+                                  std::to_string(shape.param.items);
                          });
 
 TEST(SimilarityJob, LongRowsTakeTheWideGrid) {
   Random random(12);
-  std::vector<std::vector<std::pair<Column, double>>> lists(3);
+  std::vector<Entries> lists(3);
   for (Column column = 0; column < 10'000; ++column) {
     lists[0].emplace_back(column, static_cast<float>(random.unit()));
     if (column % 2 == 0) lists[1].emplace_back(column, static_cast<float>(random.unit() - 0.5));
   }
   lists[2].emplace_back(7, 1.0);
-  const auto long_rows = make_rows(10'000, lists);
+  const auto long_rows = matrix_of(10'000, lists);
   Job job(long_rows, long_rows);
 
   ASSERT_EQ(job.run(), 0);
@@ -250,9 +250,9 @@ TEST(SimilarityJob, MoreOutputThanAllowedIsRefusedBeforeAnythingIsWritten) {
 }
 
 TEST(SimilarityJob, UnsortedRowsDuplicatesAndZerosEqualTheirCanonicalForm) {
-  const auto irregular = make_rows(
+  const auto irregular = matrix_of(
       9, {{{7, 1.0}, {1, 2.0}}, {{3, 1.0}, {3, 2.0}}, {{3, 1.0}, {3, -1.0}}, {{2, 0.0}}, {}});
-  const auto canonical = make_rows(9, {{{1, 2.0}, {7, 1.0}}, {{3, 3.0}}, {}, {}, {}});
+  const auto canonical = matrix_of(9, {{{1, 2.0}, {7, 1.0}}, {{3, 3.0}}, {}, {}, {}});
   Job messy(irregular, irregular);
   Job clean(canonical, canonical);
   ASSERT_EQ(messy.run(), 0);
@@ -263,7 +263,7 @@ TEST(SimilarityJob, UnsortedRowsDuplicatesAndZerosEqualTheirCanonicalForm) {
 }
 
 TEST(SimilarityJob, StrictRefusesIrregularRows) {
-  Job job(make_rows(9, {{{7, 1.0}, {1, 2.0}}}), make_rows(9, {{{1, 2.0}}}));
+  Job job(matrix_of(9, {{{7, 1.0}, {1, 2.0}}}), matrix_of(9, {{{1, 2.0}}}));
   job.config.irregular = Irregular::kRefuse;
 
   EXPECT_EQ(job.run(), 65);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,8 +15,10 @@
 
 #include <gtest/gtest.h>
 
+#include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
 
 namespace bulksim::test {
 
@@ -78,6 +82,97 @@ inline std::vector<Entries> entries_of(const CsrMatrix& matrix) {
     }
   }
   return rows;
+}
+
+/// Numbers that depend on the seed alone, on any machine.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t next() { return mix(seed_, counter_++); }
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit));
+  }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t counter_ = 0;
+};
+
+/// Canonical rows of 0 to 2 `mean` nonzeros over skewed columns, with negative values among them;
+/// every tenth row has none.
+inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
+                             std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Entries> lists(static_cast<std::size_t>(rows));
+  for (std::size_t row = 0; row < lists.size(); ++row) {
+    const std::int64_t length = row % 10 == 7 ? 0 : random.below(2 * mean + 1);
+    for (std::int64_t entry = 0; entry < length; ++entry) {
+      const double skewed = random.unit() * random.unit();
+      const auto column = static_cast<Column>(skewed * static_cast<double>(columns));
+      const auto value = static_cast<float>(random.unit() * 4 - 1);
+      lists[row].emplace_back(column, value);
+    }
+  }
+  CsrMatrix matrix = matrix_of(columns, lists);
+  canonicalize(matrix, Irregular::kAccept, "random rows", 0);
+  return matrix;
+}
+
+inline UnitRows unit_rows(const CsrMatrix& canonical, Grid arithmetic = kFineGrid) {
+  UnitRows rows;
+  append_unit_rows(canonical.view(), arithmetic, rows);
+  return rows;
+}
+
+/// The whole matrix by the definition: one merge a pair. Row-major.
+inline std::vector<float> reference(const UnitRows& queries, const UnitRows& items,
+                                    Grid arithmetic = kFineGrid) {
+  std::vector<float> matrix;
+  matrix.reserve(static_cast<std::size_t>(queries.rows() * items.rows()));
+  for (std::int64_t q = 0; q < queries.rows(); ++q) {
+    for (std::int64_t i = 0; i < items.rows(); ++i) {
+      matrix.push_back(to_cosine(exact_sum(queries, q, items, i), inverse_one(arithmetic)));
+    }
+  }
+  return matrix;
+}
+
+/// A big-ann .csr file, written byte by byte as the format says: independent of our writer.
+inline void write_csr(const std::string& path, const CsrMatrix& matrix) {
+  std::ofstream out(path, std::ios::binary);
+  const auto put = [&](const auto value) {
+    out.write(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  put(matrix.rows());
+  put(matrix.columns);
+  put(matrix.nnz());
+  for (const std::int64_t offset : matrix.row_offsets)
+    put(offset);
+  for (const Column column : matrix.col_indices)
+    put(static_cast<std::int32_t>(column));
+  for (const double value : matrix.values)
+    put(static_cast<float>(value));
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Expects an Error with this code whose sentence holds every one of `words`.
+template <class Step>
+void expect_error(ExitCode code, const std::vector<std::string>& words, Step&& step) {
+  try {
+    step();
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
+    for (const auto& word : words) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << "'" << word << "' is not in: " << error.what();
+    }
+  }
 }
 
 }  // namespace bulksim::test
