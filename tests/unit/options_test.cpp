@@ -110,6 +110,27 @@ TEST(Options, AnOptionGivenTwiceIsRefused) {
   });
 }
 
+TEST(Options, TheShippedConfigurationNamesEveryOptionWithItsDefault) {
+  const std::string path = std::string(BULKSIM_CONFIGS) + "/compute.cfg";
+  const std::string text = read_file(path);
+  const auto shipped = parse({"a", "-o", "x", "--config", path});
+  const auto without = parse({"a", "-o", "x"});
+
+  for (const Option& option : compute_syntax().options) {
+    if (option.name == "config" || option.name == "print-config" || option.name == "help") continue;
+    EXPECT_NE(text.find("\n" + option.name + " "), text.find("\n# " + option.name + " "))
+        << option.name;
+    EXPECT_EQ(shipped.text(option.name), without.text(option.name)) << option.name;
+  }
+}
+
+TEST(Options, EveryShippedConfigurationIsValid) {
+  for (const auto& entry : std::filesystem::directory_iterator(BULKSIM_CONFIGS)) {
+    EXPECT_NO_THROW(make_job_config(parse({"a", "-o", "x", "--config", entry.path().string()})))
+        << entry.path();
+  }
+}
+
 TEST(BytesText, UsesPowersOfAThousand) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(999), "999 B");
