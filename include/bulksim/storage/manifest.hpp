@@ -22,11 +22,13 @@ struct ManifestFile {
 
 /// Every file of a version but the reports, the manifest and _SUCCESS.
 struct Manifest {
-  std::string plan;  ///< 32 hex digits
-  std::vector<ManifestFile> files;
+  std::string plan;                 ///< 32 hex digits
+  std::vector<ManifestFile> files;  ///< ascending by path
 
+  /// Equal manifests make equal text.
   std::string to_json() const;
-  /// Throws Error (65) on anything but a manifest.
+  /// Throws Error (65) on anything but the text that `to_json` makes of a manifest with plain paths
+  /// (parts of letters, digits, '.', '_' and '-', none of which begins with a dot).
   static Manifest from_json(const std::string& text);
   bool operator==(const Manifest&) const = default;
 };
@@ -36,7 +38,7 @@ ManifestFile describe_file(FileCalls& calls, const std::string& root, const std:
                            std::int64_t digest_bytes = -1);
 
 /// `tiles.idx`: "BSTILES1", int64 count, then the XXH3-128 of every tile (high, low) by number;
-/// little-endian.
+/// little-endian. Decoding throws Error (65) on anything else.
 std::string encode_tile_index(const std::vector<Digest>& tiles);
 std::vector<Digest> decode_tile_index(const std::string& bytes);
 

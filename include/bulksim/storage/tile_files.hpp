@@ -39,9 +39,12 @@ class TileFiles {
   void sync();
 
  private:
+  struct OpenFile;
   struct Slot;
+  class Use;
   std::size_t part_of(std::int64_t tile_column) const;
-  std::shared_ptr<const File> file(std::size_t part);
+  Use use(std::size_t part);
+  void sync_and_close(Slot& slot);
 
   FileCalls& calls_;
   TileGrid grid_;

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <hdf5.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim::h5 {
+
+/// Throws Error "cannot <action>: <the innermost reason HDF5 gives>" when `status`, the result of
+/// the call just made, is negative.
+void check(std::int64_t status, const std::string& action, ExitCode code = ExitCode::kIoError);
+
+/// Owns an identifier and closes it with the function it is named by.
+template <herr_t (*Close)(hid_t)>
+class Handle {
+ public:
+  Handle(hid_t id, const std::string& action, ExitCode code = ExitCode::kIoError) : id_(id) {
+    check(id, action, code);
+  }
+  ~Handle() {
+    if (id_ >= 0) Close(id_);
+  }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
+
+  hid_t get() const { return id_; }
+  /// Closes and reports what closing reports; the destructor stays silent.
+  void close(const std::string& action) { check(Close(std::exchange(id_, -1)), action); }
+
+ private:
+  hid_t id_;
+};
+
+using File = Handle<H5Fclose>;
+using Dataset = Handle<H5Dclose>;
+using Dataspace = Handle<H5Sclose>;
+using Datatype = Handle<H5Tclose>;
+using Attribute = Handle<H5Aclose>;
+using PropertyList = Handle<H5Pclose>;
+
+}  // namespace bulksim::h5

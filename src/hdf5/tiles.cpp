@@ -1,0 +1,85 @@
+#include "hdf5/tiles.hpp"
+
+#include "hdf5/file.hpp"
+
+namespace bulksim::h5 {
+
+namespace {
+
+hsize_t whole_chunks(hsize_t extent, hsize_t chunk) {
+  return (extent + chunk - 1) / chunk * chunk;
+}
+
+Dataset create_dataset(const File& file, const std::string& name, const Dataspace& space,
+                       const PropertyList& creation) {
+  return {H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F32LE, space.get(), H5P_DEFAULT,
+                     creation.get(), H5P_DEFAULT),
+          "create the dataset '" + name + "'"};
+}
+
+}  // namespace
+
+Dataset create_tiles(const File& file, const std::string& name, Extent extent, Extent chunk) {
+  // HDF5 refuses a chunk larger than a fixed dimension, so the dimensions may grow to whole chunks.
+  const Extent limit{whole_chunks(extent[0], chunk[0]), whole_chunks(extent[1], chunk[1])};
+  const Dataspace space(H5Screate_simple(2, extent.data(), limit.data()), "make a matrix space");
+  const PropertyList creation = dataset_creation();
+  check(H5Pset_chunk(creation.get(), 2, chunk.data()), "set the chunk");
+  check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
+  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave chunks unwritten");
+  return create_dataset(file, name, space, creation);
+}
+
+Dataset create_empty(const File& file, const std::string& name, Extent extent) {
+  const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "make a matrix space");
+  return create_dataset(file, name, space, dataset_creation());
+}
+
+Dataset open_matrix(const File& file, const std::string& name, const std::string& path) {
+  const std::string what = "open the dataset '" + name + "' of '" + path + "'";
+  Dataset dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
+  const Dataspace space(H5Dget_space(dataset.get()), what, ExitCode::kDataError);
+  const Datatype type(H5Dget_type(dataset.get()), what, ExitCode::kDataError);
+  if (H5Sget_simple_extent_ndims(space.get()) != 2 || H5Tequal(type.get(), H5T_IEEE_F32LE) <= 0) {
+    throw Error(ExitCode::kDataError,
+                "the dataset '" + name + "' of '" + path + "' is no float32 matrix");
+  }
+  return dataset;
+}
+
+PropertyList creation_of(const Dataset& dataset, const std::string& path) {
+  return {H5Dget_create_plist(dataset.get()), "inspect '" + path + "'", ExitCode::kDataError};
+}
+
+Extent extent_of(const Dataset& dataset, const std::string& path) {
+  const Dataspace space(H5Dget_space(dataset.get()), "inspect '" + path + "'",
+                        ExitCode::kDataError);
+  Extent extent{};
+  check(H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr), "inspect '" + path + "'",
+        ExitCode::kDataError);
+  return extent;
+}
+
+Extent chunk_of(const Dataset& dataset, const std::string& path) {
+  const PropertyList creation = creation_of(dataset, path);
+  Extent chunk{};
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED || H5Pget_nfilters(creation.get()) != 0 ||
+      H5Pget_chunk(creation.get(), 2, chunk.data()) != 2) {
+    throw Error(ExitCode::kDataError, "'" + path + "' does not hold plain chunks");
+  }
+  return chunk;
+}
+
+std::int64_t chunk_offset(const Dataset& dataset, Extent cell, const std::string& path) {
+  unsigned filters = 0;
+  haddr_t address = HADDR_UNDEF;
+  hsize_t bytes = 0;
+  check(H5Dget_chunk_info_by_coord(dataset.get(), cell.data(), &filters, &address, &bytes),
+        "find a chunk of '" + path + "'", ExitCode::kDataError);
+  if (address == HADDR_UNDEF) {
+    throw Error(ExitCode::kDataError, "'" + path + "' lacks a chunk");
+  }
+  return static_cast<std::int64_t>(address);
+}
+
+}  // namespace bulksim::h5

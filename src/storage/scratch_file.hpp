@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+/// The temporary neighbour of a file; it is removed unless it gets another name.
+class ScratchFile {
+ public:
+  /// What a killed run left under that name goes first.
+  ScratchFile(FileCalls& calls, const std::string& neighbour)
+      : calls_(calls), path_(neighbour + ".tmp") {
+    remove_file(calls_, path_);
+  }
+  ~ScratchFile() { calls_.unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  FileCalls& calls_;
+  std::string path_;
+};
+
+}  // namespace bulksim

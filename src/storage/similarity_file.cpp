@@ -1,0 +1,57 @@
+#include "bulksim/storage/similarity_file.hpp"
+
+#include <cstddef>
+
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
+#include "hdf5/view.hpp"
+#include "storage/scratch_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+std::vector<h5::Source> sources_of(const TileGrid& grid, const std::vector<PartLayout>& layouts,
+                                   const std::vector<std::string>& relative_paths) {
+  BULKSIM_EXPECT(layouts.size() == relative_paths.size());
+  std::vector<h5::Source> sources;
+  for (std::size_t p = 0; p < layouts.size(); ++p) {
+    const RowRange items = items_of(layouts[p], grid);
+    if (!layouts[p].has_tiles()) continue;
+    sources.push_back({relative_paths[p], layouts[p].dataset, static_cast<hsize_t>(items.begin),
+                       static_cast<hsize_t>(items.end)});
+  }
+  return sources;
+}
+
+}  // namespace
+
+FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& more) {
+  FileAttributes attributes{{"complete", std::int64_t{1}},
+                            {"tile_queries", grid.tile().queries},
+                            {"tile_items", grid.tile().items}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  return attributes;
+}
+
+void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                           const std::vector<PartLayout>& layouts,
+                           const std::vector<std::string>& relative_paths,
+                           const FileAttributes& attributes) {
+  const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
+                          static_cast<hsize_t>(grid.shape().items)};
+  const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
+  const ScratchFile scratch(calls, path);
+  h5::File file = h5::create_file(scratch.path());
+  h5::write_attributes(file, attributes);
+  if (sources.empty()) {
+    h5::create_empty(file, "similarity", extent);
+  } else {
+    h5::create_view(file, "similarity", extent, sources);
+  }
+  file.close("close '" + scratch.path() + "'");
+  File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW).sync();
+  rename_durably(calls, scratch.path(), path);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "bulksim/storage/similarity_file.hpp"
+#include "bulksim/storage/tile_files.hpp"
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
+#include "hdf5/view.hpp"
+#include "storage/plain_path.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What the file of /similarity says of itself.
+struct Description {
+  FileAttributes attributes;
+  TileGrid grid;
+  std::vector<std::string> paths;
+  std::vector<PartLayout> layouts;
+};
+
+/// The file of a result: `path` itself, or similarity.h5 of the newest or this version.
+std::string find_result(FileCalls& calls, const std::string& path) {
+  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
+  const std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) return place;
+  for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
+    if (exists(calls, place + name)) return real_path(calls, place + name);
+  }
+  throw Error(ExitCode::kNoInput, "the folder '" + path +
+                                      "' holds no finished result (neither CURRENT nor "
+                                      "similarity.h5)");
+}
+
+std::int64_t whole_number(const FileAttributes& attributes, const std::string& name,
+                          const std::string& file) {
+  for (const auto& [key, value] : attributes) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (key == name && number != nullptr) return *number;
+  }
+  throw Error(ExitCode::kDataError,
+              "'" + file + "' has no attribute '" + name + "': it is not a finished result");
+}
+
+TileShape tile_shape(const FileAttributes& attributes, const std::string& file) {
+  const TileShape tile{whole_number(attributes, "tile_queries", file),
+                       whole_number(attributes, "tile_items", file)};
+  if (tile.queries < 1 || tile.items < 1) {
+    throw Error(ExitCode::kDataError, "'" + file + "' names tiles without a cell");
+  }
+  return tile;
+}
+
+/// The part files behind a virtual dataset. They must cover the columns of tiles one by one.
+void describe_sources(const h5::Dataset& view, const std::string& file, Description& result) {
+  std::int64_t column = 0;
+  for (const h5::Source& source : h5::sources_of(view, file)) {
+    const auto begin = static_cast<std::int64_t>(source.begin);
+    const auto end = static_cast<std::int64_t>(source.end);
+    const RowRange columns{column, divide_up(end, result.grid.tile().items)};
+    result.layouts.push_back(plan_part(result.grid, columns, source.dataset));
+    result.paths.push_back(parent_of(file) + "/" + source.file);
+    if (!is_plain_path(source.file) || columns.empty() ||
+        items_of(result.layouts.back(), result.grid) != RowRange{begin, end}) {
+      throw Error(ExitCode::kDataError,
+                  "'" + file + "' maps '" + source.file + "', which is no part of this result");
+    }
+    column = columns.end;
+  }
+  if (column != result.grid.columns()) {
+    throw Error(ExitCode::kDataError, "'" + file + "' lacks sources for columns of tiles from " +
+                                          std::to_string(column) + " on");
+  }
+}
+
+Description describe(const std::string& path) {
+  Description result;
+  const h5::File file = h5::open_file(path);
+  result.attributes = h5::read_attributes(file, path);
+  if (whole_number(result.attributes, "complete", path) != 1) {
+    throw Error(ExitCode::kDataError, "'" + path + "' belongs to a run that did not finish");
+  }
+  const h5::Dataset dataset = h5::open_matrix(file, "similarity", path);
+  const h5::Extent extent = h5::extent_of(dataset, path);
+  result.grid =
+      TileGrid({static_cast<std::int64_t>(extent[0]), static_cast<std::int64_t>(extent[1])},
+               tile_shape(result.attributes, path));
+  if (result.grid.count() == 0) return result;
+  if (h5::is_view(dataset, path)) {
+    describe_sources(dataset, path, result);
+  } else {
+    result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity"));
+    result.paths.push_back(path);
+  }
+  return result;
+}
+
+}  // namespace
+
+struct SimilarityReader::Impl {
+  std::string file;
+  TileGrid grid;
+  FileAttributes attributes;
+  TileFiles tiles;
+};
+
+SimilarityReader::SimilarityReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SimilarityReader::~SimilarityReader() = default;
+SimilarityReader::SimilarityReader(SimilarityReader&&) noexcept = default;
+SimilarityReader& SimilarityReader::operator=(SimilarityReader&&) noexcept = default;
+
+SimilarityReader SimilarityReader::open(FileCalls& calls, const std::string& path) {
+  const std::string file = find_result(calls, path);
+  Description found = describe(file);
+  for (std::size_t p = 0; p < found.paths.size(); ++p) {
+    check_part(calls, found.paths[p], found.grid, found.layouts[p]);
+  }
+  return SimilarityReader(
+      std::unique_ptr<Impl>(new Impl{file, found.grid, std::move(found.attributes),
+                                     TileFiles(calls, found.grid, std::move(found.paths),
+                                               std::move(found.layouts), TileAccess::kRead)}));
+}
+
+const std::string& SimilarityReader::file() const {
+  return impl_->file;
+}
+const TileGrid& SimilarityReader::grid() const {
+  return impl_->grid;
+}
+const FileAttributes& SimilarityReader::attributes() const {
+  return impl_->attributes;
+}
+
+std::vector<float> SimilarityReader::read(RowRange queries, RowRange items) const {
+  const TileGrid& grid = impl_->grid;
+  BULKSIM_EXPECT(0 <= queries.begin && queries.end <= grid.shape().queries);
+  BULKSIM_EXPECT(0 <= items.begin && items.end <= grid.shape().items);
+  const TileShape tile = grid.tile();
+  std::vector<float> block(static_cast<std::size_t>(queries.size() * items.size()));
+  auto to = block.begin();
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    for (std::int64_t item = items.begin; item < items.end;) {
+      const TileId id{query / tile.queries, item / tile.items};
+      const std::int64_t end = std::min(items.end, grid.items(id.column).end);
+      const std::int64_t cell = query % tile.queries * tile.items + item % tile.items;
+      impl_->tiles.read(id, std::span(&*to, static_cast<std::size_t>(end - item)), cell);
+      to += end - item;
+      item = end;
+    }
+  }
+  return block;
+}
+
+}  // namespace bulksim
