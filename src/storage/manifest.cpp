@@ -82,8 +82,11 @@ ManifestFile file_of(const json& entry) {
 }  // namespace
 
 std::string Manifest::to_json() const {
+  std::vector<ManifestFile> sorted = files;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
   json entries = json::array();
-  for (const ManifestFile& file : files) {
+  for (const ManifestFile& file : sorted) {
     entries.push_back({{"path", file.path},
                        {"bytes", file.bytes},
                        {"digest_bytes", file.digest_bytes},

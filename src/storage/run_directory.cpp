@@ -160,7 +160,6 @@ std::string RunDirectory::publish_version(const std::string& manifest_json) {
   seal(staging_);
   replace_file(calls_, staging_ + "/MANIFEST.json", manifest_json);
   replace_file(calls_, staging_ + "/_SUCCESS", success);
-  remove_file(calls_, staging_ + "/PLAN.json");
   seal(staging_);
 
   char number[32];

@@ -23,9 +23,9 @@ struct ManifestFile {
 /// Every file of a version but the reports, the manifest and _SUCCESS.
 struct Manifest {
   std::string plan;                 ///< 32 hex digits
-  std::vector<ManifestFile> files;  ///< ascending by path
+  std::vector<ManifestFile> files;  ///< `from_json` gives them ascending by path
 
-  /// Equal manifests make equal text.
+  /// Equal plans and sets of files make equal text.
   std::string to_json() const;
   /// Throws Error (65) on anything but the text that `to_json` makes of a manifest with plain paths
   /// (parts of letters, digits, '.', '_' and '-', none of which begins with a dot).
