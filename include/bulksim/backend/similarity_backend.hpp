@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -96,18 +97,35 @@ class SimilarityBackend {
 /// Cells of each tile that are compared with a merge of the two rows.
 inline constexpr int kSampledCells = 64;
 
+/// Instruction set of the CPU kernel.
+enum class Simd {
+  kBest,  ///< the best of this machine
+  kAvx512,
+  kAvx2,
+  kSse4,
+  kScalar,  ///< plain instructions of any machine
+};
+
+/// What a CPU backend computes with; no choice here changes a bit of a result.
 struct CpuBackendOptions {
   TileGrid grid;
   Grid arithmetic;
   int threads = 1;
+  Simd simd = Simd::kBest;
+  std::int64_t sub_block = 2048;  ///< items of one inner step, at most 61,440
+  double dense_share = 0.12;      ///< columns in more than this share of a sub-block are dense
+  /// Called with each stripe before its checks, from any thread: where a test spoils values.
+  std::function<void(TileId, std::span<float>)> before_checks;
 };
 
+/// A backend on the processors of this machine. Throws Error (64) when they lack the instruction
+/// set asked for.
 std::unique_ptr<SimilarityBackend> make_cpu_backend(const CpuBackendOptions& options);
 
 /// Largest memory that the backend holds beside the queries and chunks it is given, in bytes.
 ///
-/// `vocabulary_bytes` and `query_nnz` are those of the largest query batch, `tile_nnz` of the item
-/// rows of the fullest column of tiles.
+/// `query_nnz` and `query_columns` (the dimension) are those of the largest query batch, `tile_nnz`
+/// the entries of the item rows of the fullest column of tiles.
 std::int64_t cpu_backend_bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
                                std::int64_t query_columns, std::int64_t tile_nnz);
 

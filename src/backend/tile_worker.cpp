@@ -1,0 +1,174 @@
+#include "backend/tile_worker.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kStripeBytes = 1 << 20;  // half of a usual L2 cache
+
+std::int64_t rows_of_a_stripe(const TileShape& tile) {
+  const std::int64_t row_bytes = tile.items * std::int64_t{sizeof(float)};
+  return std::clamp<std::int64_t>(kStripeBytes / row_bytes, 1, tile.queries);
+}
+
+std::size_t to_size(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Column sums of the blocks of a column of tiles, each padded.
+std::int64_t padded_column(std::int64_t items, std::int64_t sub_block) {
+  return divide_up(items, sub_block) * ItemBlock::padded(std::min(items, sub_block));
+}
+
+Error wrong_twice(TileId tile) {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return Error(ExitCode::kSoftware,
+               "the tile in row " + std::to_string(tile.row) + ", column " +
+                   std::to_string(tile.column) + " was computed wrong twice on host '" + host +
+                   "' (cpu): test the memory of that host and run the same command on another one");
+}
+
+}  // namespace
+
+LabelledQueries::LabelledQueries(const QueryBatch& queries)
+    : batch(&queries), vocabulary(queries.rows) {
+  rows.reserve(queries.rows.rows(), queries.rows.nnz());
+  rows.assign(queries.rows, {0, queries.rows.rows()}, vocabulary);
+}
+
+TileWorker::TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel)
+    : options_(options),
+      kernel_(kernel.function(options.arithmetic, Identities::kRowsAndColumns)),
+      layout_{options.sub_block, options.dense_share, kernel.lanes()},
+      stripe_rows_(rows_of_a_stripe(options.grid.tile())) {
+  const TileShape& tile = options_.grid.tile();
+  blocks_.resize(to_size(divide_up(tile.items, layout_.items)));
+  stripe_.require(to_size(stripe_rows_ * tile.items));
+  column_sums_.require(to_size(padded_column(tile.items, layout_.items)));
+}
+
+void TileWorker::begin_column(const LabelledQueries& queries, const ItemChunk& chunk,
+                              std::int64_t column) {
+  queries_ = &queries;
+  chunk_ = &chunk;
+  const RowRange items = options_.grid.items(column);
+  local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
+  items_.assign(chunk.rows, local_items_, queries.vocabulary);
+  std::int64_t begin = 0;
+  for (ItemBlock& block : blocks_) {
+    const std::int64_t end = std::min(begin + layout_.items, items.size());
+    if (begin < end) block.build(items_, {begin, end}, queries.vocabulary.size(), layout_);
+    begin = end;
+  }
+  scratch_.require(std::min(layout_.items, items.size()), queries.rows.longest());
+}
+
+std::int64_t TileWorker::compute(TileId tile, TileWriter& writer) {
+  for (std::int64_t failed = 0; failed < 2; ++failed) {
+    if (compute_once(tile, writer)) {
+      writer.finish();
+      return failed;
+    }
+  }
+  throw wrong_twice(tile);
+}
+
+bool TileWorker::compute_once(TileId tile, TileWriter& writer) {
+  const TileShape& shape = options_.grid.tile();
+  const RowRange rows = options_.grid.queries(tile.row);
+  const std::int64_t first = queries_->batch->range.begin;
+  local_rows_ = {rows.begin - first, rows.end - first};
+  const auto cells =
+      sampled_cells(options_.grid.number(tile), local_rows_.size(), local_items_.size());
+  std::span<const Cell> cells_left(cells);
+  std::fill_n(column_sums_.data(), column_sums_.size(), std::int64_t{0});
+
+  writer.begin(tile);
+  for (std::int64_t row = 0; row < shape.queries; row += stripe_rows_) {
+    const RowRange stripe{row, std::min(row + stripe_rows_, shape.queries)};
+    if (!compute_stripe(stripe)) return false;
+    const std::span values(stripe_.data(), to_size(stripe.size() * shape.items));
+    if (options_.before_checks) options_.before_checks(tile, values);
+    if (!samples_hold(stripe, cells_left)) return false;
+    writer.write({tile, stripe.begin, stripe.size(), values});
+  }
+  return columns_hold(local_rows_);
+}
+
+/// Rows of the tile, those past the edge included; false when a row identity does not hold.
+bool TileWorker::compute_stripe(RowRange rows) {
+  const std::int64_t width = options_.grid.tile().items;
+  const std::int64_t valid =
+      std::clamp<std::int64_t>(local_rows_.size() - rows.begin, 0, rows.size());
+  BlockTask task;
+  task.queries = &queries_->rows;
+  task.rows = {local_rows_.begin + rows.begin, local_rows_.begin + rows.begin + valid};
+  task.out_stride = width;
+  task.scratch = &scratch_;
+  std::int64_t failed = 0;
+  std::int64_t item = 0;
+  std::int64_t* column_sums = column_sums_.data();
+  for (const ItemBlock& block : blocks_) {
+    if (item >= local_items_.size()) break;
+    task.block = &block;
+    task.out = stripe_.data() + item;
+    task.column_sums = column_sums;
+    failed += kernel_(task);
+    item += block.items();
+    column_sums += block.padded_items();
+  }
+  for (std::int64_t row = 0; row < valid && item < width; ++row) {
+    std::fill_n(stripe_.data() + row * width + item, width - item, 0.0f);
+  }
+  std::fill_n(stripe_.data() + valid * width, (rows.size() - valid) * width, 0.0f);
+  return failed == 0;
+}
+
+/// Compares the sampled cells of a stripe and drops them from `cells`.
+bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const {
+  const std::int64_t width = options_.grid.tile().items;
+  for (; !cells.empty() && cells.front().row < rows.end; cells = cells.subspan(1)) {
+    const Cell& cell = cells.front();
+    const float value = stripe_.data()[(cell.row - rows.begin) * width + cell.item];
+    if (!is_cosine_of(value, queries_->batch->rows, local_rows_.begin + cell.row, chunk_->rows,
+                      local_items_.begin + cell.item, options_.arithmetic)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool TileWorker::columns_hold(RowRange rows) {
+  column_identity_.expect(queries_->rows, rows, queries_->vocabulary.size());
+  std::int64_t item = 0;
+  const std::int64_t* found = column_sums_.data();
+  for (const ItemBlock& block : blocks_) {
+    if (item >= local_items_.size()) break;
+    const RowRange range{item, item + block.items()};
+    if (column_identity_.failures(items_, range, found) != 0) return false;
+    item = range.end;
+    found += block.padded_items();
+  }
+  return true;
+}
+
+std::int64_t TileWorker::bytes(const CpuBackendOptions& options, std::int64_t labels,
+                               std::int64_t tile_nnz) {
+  const TileShape& tile = options.grid.tile();
+  const BlockLayout layout{options.sub_block, options.dense_share, 1};
+  return LabelledRows::bytes(tile.items, tile_nnz) +
+         ItemBlock::bytes(tile.items, tile_nnz, labels, layout) +
+         KernelScratch::bytes(std::min(tile.items, layout.items), 0) +
+         labels * std::int64_t{sizeof(std::uint64_t)} +
+         padded_column(tile.items, layout.items) * std::int64_t{sizeof(std::int64_t)} +
+         rows_of_a_stripe(tile) * tile.items * std::int64_t{sizeof(float)};
+}
+
+}  // namespace bulksim

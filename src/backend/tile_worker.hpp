@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/aligned_buffer.hpp"
+#include "backend/cpu_kernel.hpp"
+#include "backend/item_blocks.hpp"
+#include "backend/labelled_rows.hpp"
+#include "backend/tile_checks.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/sparse/vocabulary.hpp"
+
+namespace bulksim {
+
+/// A query batch as the workers share it: never changed while they run.
+struct LabelledQueries {
+  const QueryBatch* batch = nullptr;
+  Vocabulary vocabulary;
+  LabelledRows rows;
+
+  explicit LabelledQueries(const QueryBatch& queries);
+};
+
+/// Computes and checks tiles on one thread, with memory of its own.
+///
+/// A tile leaves in stripes of about 1 MiB, which stay in the cache of the thread until they are
+/// checked, hashed and written.
+class TileWorker {
+ public:
+  TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel);
+
+  /// Inverts the items of a column of tiles, for the tiles that follow. Both must outlive these.
+  void begin_column(const LabelledQueries& queries, const ItemChunk& chunk, std::int64_t column);
+  /// Computes a tile of the column, a second time when its checks fail. Returns how often it was
+  /// computed again; throws Error (70) when the checks fail again.
+  std::int64_t compute(TileId tile, TileWriter& writer);
+
+  static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t labels,
+                            std::int64_t tile_nnz);
+
+ private:
+  bool compute_once(TileId tile, TileWriter& writer);
+  bool compute_stripe(RowRange rows);
+  bool samples_hold(RowRange rows, std::span<const Cell>& cells) const;
+  bool columns_hold(RowRange rows);
+
+  CpuBackendOptions options_;
+  BlockFunction kernel_;
+  BlockLayout layout_;
+  std::int64_t stripe_rows_;
+  const LabelledQueries* queries_ = nullptr;
+  const ItemChunk* chunk_ = nullptr;
+  RowRange local_items_;  // of the column of tiles, within the chunk
+  RowRange local_rows_;   // of the tile, within the query batch
+  LabelledRows items_;
+  std::vector<ItemBlock> blocks_;
+  KernelScratch scratch_;
+  ColumnIdentity column_identity_;
+  AlignedBuffer<std::int64_t> column_sums_;
+  AlignedBuffer<float> stripe_;
+};
+
+}  // namespace bulksim
