@@ -12,6 +12,7 @@ class SelfCommunicator final : public Communicator {
   int size() const override { return 1; }
 
   void barrier() override {}
+  void wait_for_all() override {}
   void broadcast(std::vector<std::byte>&) override {}
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     return {std::vector<std::byte>(bytes.begin(), bytes.end())};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include <mpi.h>
@@ -65,6 +66,10 @@ class MpiCommunicator final : public Communicator {
   int size() const override { return size_; }
 
   void barrier() override { roll_call("barrier", 0, Counts::kMustAgree); }
+
+  void wait_for_all() override {
+    roll_call("wait_for_all", 0, Counts::kMustAgree, std::numeric_limits<double>::infinity());
+  }
 
   void broadcast(std::vector<std::byte>& bytes) override {
     const auto count = static_cast<std::int64_t>(bytes.size());
@@ -134,7 +139,12 @@ class MpiCommunicator final : public Communicator {
   /// Waits until all ranks are in the same call; returns the count of rank 0. What is sent and
   /// received lies in members, so that it outlives a call that was given up.
   std::int64_t roll_call(const char* call, std::int64_t count, Counts rule) {
+    return roll_call(call, count, rule, options_.deadline_seconds);
+  }
+
+  std::int64_t roll_call(const char* call, std::int64_t count, Counts rule, double deadline) {
     call_ = call;
+    deadline_ = deadline;
     mine_ = {};
     std::strncpy(mine_.call.data(), call, mine_.call.size() - 1);
     mine_.count = count;
@@ -203,7 +213,7 @@ class MpiCommunicator final : public Communicator {
   void await(std::span<MPI_Request> requests, Patience patience, const Whom& whom) {
     const Stopwatch watch;
     // rank 0 knows who is absent: it speaks first
-    const double deadline = options_.deadline_seconds * (rank_ == 0 ? 1.0 : 1.1);
+    const double deadline = deadline_ * (rank_ == 0 ? 1.0 : 1.1);
     for (auto sleep = patience.first;; sleep = std::min(2 * sleep, patience.longest)) {
       int done = 0;
       check(MPI_Testall(length(requests), requests.data(), &done, MPI_STATUSES_IGNORE), call_);
@@ -228,7 +238,8 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   bool usable_ = true;
-  std::string call_;
+  std::string call_;       // the collective at work,
+  double deadline_ = 0.0;  // and how long it waits
   Calling mine_;
   Answer answer_;
   std::vector<Calling> everyone_;  // at rank 0: what each rank is doing

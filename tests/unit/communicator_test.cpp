@@ -53,6 +53,7 @@ TEST(SelfCommunicator, BehavesAsAWorldOfOne) {
   auto bytes = to_bytes("abc");
 
   comm->barrier();
+  comm->wait_for_all();
   comm->all_reduce_sum(sums);
   comm->all_reduce_max(largest);
   comm->broadcast(bytes);
@@ -220,6 +221,17 @@ TEST(Communicator, case_52_a_rank_that_does_not_come_is_named_after_the_deadline
   if (world().rank() == 0) {
     EXPECT_THAT(sentence, HasSubstr("for rank " + std::to_string(last) + " for"));
   }
+}
+
+TEST(Communicator, WaitingForAllHasNoDeadline) {
+  const auto comm = environment->make_world({.deadline_seconds = 0.05});
+  if (comm->rank() == comm->size() - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+
+  const std::string error = error_of([&] { comm->wait_for_all(); });
+
+  EXPECT_EQ(error, "nothing");
 }
 
 TEST(Communicator, APeerThatIsLateButWithinTheDeadlineIsWaitedFor) {

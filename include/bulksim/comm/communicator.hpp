@@ -37,6 +37,9 @@ class Communicator {
   virtual int size() const = 0;
 
   virtual void barrier() = 0;
+  /// A barrier without a deadline, for the end of work that may last longer at some ranks than at
+  /// others: computing tiles, or what rank 0 alone does on disk.
+  virtual void wait_for_all() = 0;
   /// Bytes of rank 0 at every rank; the length is rank 0's.
   virtual void broadcast(std::vector<std::byte>& bytes) = 0;
   /// The bytes of every rank, in order of rank, at rank 0; nothing elsewhere.
