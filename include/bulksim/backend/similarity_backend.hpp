@@ -115,7 +115,7 @@ struct CpuBackendOptions {
   std::int64_t sub_block = 2048;  ///< items of one inner step, at most 61,440
   double dense_share = 0.12;      ///< columns in more than this share of a sub-block are dense
   /// Called with each stripe before its checks, from any thread: where a test spoils values.
-  std::function<void(TileId, std::span<float>)> before_checks;
+  std::function<void(TileId, std::span<float>)> before_checks = nullptr;
 };
 
 /// A backend on the processors of this machine. Throws Error (64) when they lack the instruction
