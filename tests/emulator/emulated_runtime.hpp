@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+namespace bulksim::emulator {
+
+/// The machine that the stand-in for the CUDA runtime pretends to be.
+struct DeviceModel {
+  int devices = 1;
+  std::size_t memory = std::size_t{1} << 30;  ///< bytes of each device
+  int multiprocessors = 2;
+  std::size_t shared_per_block = 20 * 1024;  ///< bytes; room for two warps of the score kernel
+};
+
+/// When the work of a stream happens. Only streams and events order anything, as on a device: work
+/// that was put on two streams without an event between them happens in the wrong order in at least
+/// one of these.
+enum class StreamOrder {
+  kAtOnce,       ///< as it is put on its stream
+  kWhenAwaited,  ///< at the last moment: when the host or another stream waits for it
+  kShuffled,     ///< at random moments between the two
+};
+
+/// Forgets faults and counters. Nothing may be allocated or at work.
+void reset_runtime(const DeviceModel& model = {}, StreamOrder order = StreamOrder::kAtOnce,
+                   std::uint64_t seed = 1);
+
+/// The `nth` call from now (1 is the next) of the runtime function `name` returns `error`. An error
+/// that ends a context (illegal address, launch failure, ECC) is returned by every later call too.
+/// A launch goes by the name "cudaLaunchKernel".
+void fail_call(const std::string& name, int nth, cudaError_t error);
+
+/// The `nth` launch from now of a kernel whose name contains `kernel` does nothing and reports
+/// success.
+void skip_launch(const std::string& kernel, int nth);
+
+/// The `nth` copy to the host from now that is larger than `bytes` delivers zeros and reports
+/// success.
+void lose_download(std::size_t bytes, int nth);
+
+std::size_t device_bytes();       ///< allocated now, on all devices
+std::size_t peak_device_bytes();  ///< most since the reset
+int live_objects();               ///< allocations, streams and events not yet given back
+int calls_of(const std::string& name);
+
+}  // namespace bulksim::emulator
