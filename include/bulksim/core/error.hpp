@@ -44,7 +44,7 @@ namespace detail {
 
 /// States what a caller has promised. Checked in debug builds: a failure is a bug of the program.
 #ifdef NDEBUG
-#define BULKSIM_EXPECT(condition) static_cast<void>(0)
+#define BULKSIM_EXPECT(condition) static_cast<void>(sizeof(condition))
 #else
 #define BULKSIM_EXPECT(condition) \
   ((condition) ? static_cast<void>(0) \
