@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -57,11 +58,12 @@ class Canonicalizer {
  private:
   void rewrite(std::int64_t row, std::size_t begin, std::size_t end) {
     const auto& columns = rows_.col_indices;
-    const bool sorted = std::is_sorted(columns.begin() + static_cast<std::ptrdiff_t>(begin),
-                                       columns.begin() + static_cast<std::ptrdiff_t>(end));
-    if (!sorted) {
+    const auto row_columns = std::span(columns).subspan(begin, end - begin);
+    const auto descent = std::ranges::is_sorted_until(row_columns);
+    if (descent != row_columns.end()) {
       ++counts_.unsorted_rows;
-      refuse(row, "its columns do not ascend");
+      refuse(row, static_cast<std::size_t>(descent - row_columns.begin()),
+             "the column is smaller than the one before");
       sort(begin, end);
     }
     for (std::size_t at = begin; at < end;) {
@@ -71,23 +73,24 @@ class Canonicalizer {
       for (; next < end && columns[next] == column; ++next) {
         sum += rows_.values[next];
         ++counts_.duplicates;
-        refuse(row, "column " + std::to_string(column) + " occurs twice");
+        refuse(row, next - begin, "the column occurs twice");
       }
       if (!std::isfinite(sum)) {
         throw Error(ExitCode::kDataError, where(row) + ": the duplicates of column " +
-                                              std::to_string(column) + " add up to no finite value");
+                                              std::to_string(column) +
+                                              " add up to no finite value");
       }
-      keep(row, column, sum);
+      if (sum == 0.0) {
+        ++counts_.explicit_zeros;
+        refuse(row, at - begin, "the value is zero");
+      } else {
+        keep(column, sum);
+      }
       at = next;
     }
   }
 
-  void keep(std::int64_t row, Column column, double value) {
-    if (value == 0.0) {
-      ++counts_.explicit_zeros;
-      refuse(row, "column " + std::to_string(column) + " holds an explicit zero");
-      return;
-    }
+  void keep(Column column, double value) {
     rows_.col_indices[out_] = column;
     rows_.values[out_] = value;
     ++out_;
@@ -105,9 +108,10 @@ class Canonicalizer {
     }
   }
 
-  void refuse(std::int64_t row, const std::string& what) const {
+  void refuse(std::int64_t row, std::size_t entry, const char* what) const {
     if (policy_ == Irregular::kAccept) return;
-    throw Error(ExitCode::kDataError, where(row) + ": " + what + ", and --strict refuses that");
+    throw Error(ExitCode::kDataError, where(row) + ", entry " + std::to_string(entry) + ": " +
+                                          what + ", and --strict refuses that");
   }
 
   std::string where(std::int64_t row) const {

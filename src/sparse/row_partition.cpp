@@ -9,15 +9,13 @@ namespace bulksim {
 
 std::vector<RowRange> partition_by_cost(std::span<const std::int64_t> costs, std::int64_t pieces) {
   BULKSIM_EXPECT(pieces > 0);
-  const auto total =
-      static_cast<long double>(std::accumulate(costs.begin(), costs.end(), std::int64_t{0}));
+  const std::int64_t total = std::accumulate(costs.begin(), costs.end(), std::int64_t{0});
   std::vector<RowRange> ranges;
   std::int64_t sum = 0;
   std::size_t at = 0;
   for (std::int64_t piece = 1; piece <= pieces; ++piece) {
     const auto begin = static_cast<std::int64_t>(at);
-    const auto goal = static_cast<std::int64_t>(total * static_cast<long double>(piece) /
-                                                static_cast<long double>(pieces));
+    const auto goal = static_cast<std::int64_t>(static_cast<__int128>(total) * piece / pieces);
     // the element goes to the side where more of it lies; ties to the left
     while (at < costs.size() && (piece == pieces || 2 * (goal - sum) >= costs[at])) {
       sum += costs[at++];
