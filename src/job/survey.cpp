@@ -45,10 +45,7 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
     survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kFrameRows) {
       const CsrView view = rows.view().slice({begin, std::min(begin + kFrameRows, rows.rows())});
-      for (std::int64_t row = 0; row < view.rows(); ++row) {
-        survey.longest_row =
-            std::max(survey.longest_row, static_cast<std::int64_t>(view.values_of(row).size()));
-      }
+      survey.longest_row = std::max(survey.longest_row, longest_row(view));
       survey.frames.push_back({frame_digest(view), view.nnz(), see(view)});
     }
   }
@@ -120,19 +117,6 @@ std::int64_t InputSurvey::work_of(RowRange range) const {
     sum += frames[static_cast<std::size_t>(frame)].work / size * covered;
   }
   return sum;
-}
-
-Digest frame_digest(CsrView canonical) {
-  static_assert(sizeof(Column) == 4);
-  Hasher hasher;
-  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
-    const auto columns = canonical.columns_of(row);
-    const std::uint64_t length = columns.size();
-    hasher.update(std::as_bytes(std::span(&length, 1)));
-    hasher.update(std::as_bytes(columns));
-    hasher.update(std::as_bytes(canonical.values_of(row)));
-  }
-  return hasher.digest();
 }
 
 ColumnFrequency::ColumnFrequency(std::int64_t columns)

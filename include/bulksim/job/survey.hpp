@@ -9,12 +9,13 @@
 #include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/row_survey.hpp"
 
 namespace bulksim {
 
 /// What one frame of 1,024 rows tells; the last frame of an input may be shorter.
 struct FrameSurvey {
-  Digest digest;          ///< XXH3-128 of the canonical rows: lengths, columns, float64 values
+  Digest digest;          ///< `frame_digest` of the canonical rows
   std::int64_t nnz = 0;   ///< of the canonical rows
   std::int64_t work = 0;  ///< useful multiply-adds against all queries (items only)
 
@@ -37,9 +38,6 @@ struct InputSurvey {
   /// Useful multiply-adds of the rows of a range, in proportion to the frames it covers.
   std::int64_t work_of(RowRange rows) const;
 };
-
-/// Digest of canonical rows, as `FrameSurvey::digest` has it.
-Digest frame_digest(CsrView canonical);
 
 /// How often each column occurs in the queries, folded to a bounded number of counters: good for
 /// predicting cost, and the same on every machine.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bulksim {
+
+/// Many short texts, one behind the other in one block of memory.
+struct TextList {
+  std::vector<std::int64_t> offsets{0};  ///< text i is bytes [offsets[i], offsets[i + 1])
+  std::string bytes;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  bool empty() const { return offsets.size() == 1; }
+  std::string_view operator[](std::int64_t i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return std::string_view(bytes).substr(static_cast<std::size_t>(offsets[at]),
+                                          static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
+  }
+  void add(std::string_view text) {
+    bytes += text;
+    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+  }
+  bool operator==(const TextList&) const = default;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+
+namespace bulksim {
+
+/// XXH3-128 of canonical rows: lengths, columns, float64 values.
+Digest frame_digest(CsrView canonical);
+
+/// The number of nonzeros of the longest row.
+std::int64_t longest_row(CsrView rows);
+
+/// What one pass over the rows of a matrix tells, frame by frame of 1,024 rows; the last frame may
+/// be shorter.
+struct RowSurvey {
+  std::int64_t longest_row = 0;         ///< nonzeros, in canonical form
+  HygieneCounts counts;                 ///< of the rows as they were before
+  std::vector<Digest> frame_digests;    ///< `frame_digest` of each frame
+  std::vector<std::int64_t> frame_nnz;  ///< of the canonical rows
+
+  bool operator==(const RowSurvey&) const = default;
+};
+
+}  // namespace bulksim

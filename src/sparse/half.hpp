@@ -1,0 +1,42 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace bulksim {
+
+/// Whether a finite float32 is also a float16.
+inline bool fits_half(float value) {
+  const float size = std::fabs(value);
+  if (size >= 0x1p-14f) {  // normal: 10 bits of fraction
+    return size <= 65504.0f && (std::bit_cast<std::uint32_t>(size) & 0x1FFF) == 0;
+  }
+  const float steps = size * 0x1p24f;  // subnormal: a multiple of 2^-24
+  return steps == std::trunc(steps);
+}
+
+/// The float16 that equals a value for which `fits_half` holds.
+inline std::uint16_t to_half(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  const float size = std::fabs(value);
+  const std::uint32_t rest =
+      size >= 0x1p-14f ? ((bits & 0x7FFFFFFF) >> 13) - ((127 - 15) << 10)  // exponent rebiased
+                       : static_cast<std::uint32_t>(size * 0x1p24f);
+  return static_cast<std::uint16_t>(sign | rest);
+}
+
+/// Infinities and numbers that are none.
+inline bool is_special_half(std::uint16_t half) {
+  return (half & 0x7C00) == 0x7C00;
+}
+
+/// The value of a float16 that is not special. The product gives the exponent its other bias and
+/// makes subnormals normal, both exactly.
+inline float from_half(std::uint16_t half) {
+  const float size = std::bit_cast<float>((half & 0x7FFFu) << 13) * 0x1p112f;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | (half & 0x8000u) << 16);
+}
+
+}  // namespace bulksim
