@@ -100,7 +100,7 @@ class Random {
 };
 
 /// Canonical rows of 0 to 2 `mean` nonzeros over skewed columns, with negative values among them;
-/// every tenth row has none.
+/// every tenth row has none. Values are float32 numbers, as files hold them.
 inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
                              std::uint64_t seed) {
   Random random(seed);
@@ -116,6 +116,8 @@ inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64
   }
   CsrMatrix matrix = matrix_of(columns, lists);
   canonicalize(matrix, Irregular::kAccept, "random rows", 0);
+  for (double& value : matrix.values)
+    value = static_cast<float>(value);
   return matrix;
 }
 
