@@ -22,6 +22,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {compute_syntax, run_compute_command},
       {show_syntax, run_show},
+      {generate_syntax, run_generate},
+      {bench_syntax, run_bench},
   };
   return all;
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+enum class BenchFormat { kText, kJson };
+
+struct KernelBenchOptions {
+  std::string items;
+  std::string queries;
+  std::int64_t item_limit = 0;  ///< the first rows only; 0: all
+  std::int64_t query_limit = 0;
+  int threads = 1;
+  int repeats = 5;
+  Simd simd = Simd::kBest;
+  BenchFormat format = BenchFormat::kText;
+};
+
+/// Times the CPU kernel alone on two matrices and prints its rates: pairs and useful multiply-adds
+/// a second, the share of the limit that streaming stores set on this machine, and what the hash of
+/// the tiles costs on top. Throws Error (70) when a row identity does not hold.
+void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::ostream& out);
+
+}  // namespace bulksim
