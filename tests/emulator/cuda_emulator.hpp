@@ -36,6 +36,8 @@ inline constexpr unsigned kAll = 0xFFFFFFFF;
 /// Checks the launch, and runs it when its stream comes to it (emulated_runtime.cpp).
 void enqueue_launch(const Launch& launch, const void* kernel, cudaStream_t stream,
                     std::function<void()> body);
+/// Work of the device that is no kernel here.
+void enqueue_work(cudaStream_t stream, std::function<void()> work);
 
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,

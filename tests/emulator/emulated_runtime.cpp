@@ -262,6 +262,13 @@ void enqueue_launch(const Launch& launch, const void* kernel, cudaStream_t strea
   }));
 }
 
+void enqueue_work(cudaStream_t stream, std::function<void()> work) {
+  static_cast<void>(call("cudaLaunchKernel", [&](Runtime& state) {
+    enqueue(state, stream, {std::move(work), nullptr, 0});
+    return cudaSuccess;
+  }));
+}
+
 }  // namespace bulksim::emulator
 
 extern "C" {

@@ -4,13 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "bulksim/core/host_device.hpp"
 #include "bulksim/core/types.hpp"
-
-#ifdef __CUDACC__
-#define BULKSIM_HOST_DEVICE __host__ __device__ inline
-#else
-#define BULKSIM_HOST_DEVICE inline
-#endif
 
 // The arithmetic contract: everything that decides a bit of the result is on this page.
 //

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cuda/stream.hpp"
+
+namespace bulksim::cuda {
+
+/// `size` elements of device memory, not initialised. The host cannot read them, so the only thing
+/// to be had is a pointer for kernels and copies.
+template <class T>
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::int64_t size) { reserve(size); }
+
+  /// Makes room for `size` elements; what was inside is lost when it grows, and the device finishes
+  /// its work first.
+  void reserve(std::int64_t size) {
+    if (size <= size_) return;
+    clear();
+    void* raw = nullptr;
+    check(cudaMalloc(&raw, static_cast<std::size_t>(size) * sizeof(T)), "allocate device memory");
+    memory_.reset(static_cast<T*>(raw));
+    size_ = size;
+  }
+  void clear() {
+    memory_.reset();
+    size_ = 0;
+  }
+
+  T* data() const { return memory_.get(); }
+  std::int64_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { static_cast<void>(cudaFree(memory)); }
+  };
+  std::unique_ptr<T, Free> memory_;
+  std::int64_t size_ = 0;
+};
+
+/// `size` elements of host memory that the device reads and writes by itself.
+template <class T>
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::int64_t size) { reserve(size); }
+
+  /// Makes room for `size` elements; what was inside is lost when it grows.
+  void reserve(std::int64_t size) {
+    if (size <= size_) return;
+    memory_.reset();
+    size_ = 0;
+    void* raw = nullptr;
+    check(cudaHostAlloc(&raw, static_cast<std::size_t>(size) * sizeof(T), cudaHostAllocDefault),
+          "allocate pinned host memory");
+    memory_.reset(static_cast<T*>(raw));
+    size_ = size;
+  }
+
+  T* data() const { return memory_.get(); }
+  std::int64_t size() const { return size_; }
+  std::span<T> view() const { return {data(), static_cast<std::size_t>(size_)}; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { static_cast<void>(cudaFreeHost(memory)); }
+  };
+  std::unique_ptr<T, Free> memory_;
+  std::int64_t size_ = 0;
+};
+
+/// Copies `count` elements to the device, in the order of `stream`.
+template <class T>
+void upload(const PinnedBuffer<T>& from, const DeviceBuffer<T>& to, std::int64_t count,
+            const Stream& stream) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(count) * sizeof(T),
+                        cudaMemcpyHostToDevice, stream.get()),
+        "copy to the device");
+}
+
+/// Copies `count` elements from `from` to the host, in the order of `stream`.
+template <class T>
+void download(const T* from, const PinnedBuffer<T>& to, std::int64_t count, const Stream& stream) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to.data(), from, static_cast<std::size_t>(count) * sizeof(T),
+                        cudaMemcpyDeviceToHost, stream.get()),
+        "copy from the device");
+}
+
+/// Sets `count` elements to zero bytes, in the order of `stream`.
+template <class T>
+void clear(T* memory, std::int64_t count, const Stream& stream) {
+  if (count == 0) return;
+  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(count) * sizeof(T), stream.get()),
+        "clear device memory");
+}
+
+}  // namespace bulksim::cuda

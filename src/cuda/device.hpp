@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cuda/check.hpp"
+
+namespace bulksim::cuda {
+
+/// The device that this process uses: the one of its rank on the node.
+class Device {
+ public:
+  /// Takes device `node_rank` modulo the devices that can be seen; Error (69) when there is none.
+  explicit Device(int node_rank) {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice || count == 0) {
+      static_cast<void>(cudaGetLastError());
+      throw Error(ExitCode::kUnavailable,
+                  "there is no CUDA device here: " + std::string(cudaGetErrorString(status)) +
+                      " (run with --backend cpu, or on a machine with a GPU and its driver)");
+    }
+    check(status, "count the CUDA devices");
+    ordinal_ = node_rank % count;
+    use();
+    check(cudaGetDeviceProperties(&properties_, ordinal_), "read the properties of the device");
+    check(cudaDeviceGetPCIBusId(pci_, sizeof pci_, ordinal_), "read the PCI id of the device");
+  }
+
+  /// Makes it the device of the calling thread.
+  void use() const { check(cudaSetDevice(ordinal_), "select the device"); }
+
+  std::string name() const { return properties_.name; }
+  /// "GPU-6e23b3d4-...", as nvidia-smi prints it.
+  std::string uuid() const {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text = "GPU-";
+    for (int i = 0; i < 16; ++i) {
+      if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+      const auto byte = static_cast<unsigned char>(properties_.uuid.bytes[i]);
+      text += kDigits[byte / 16];
+      text += kDigits[byte % 16];
+    }
+    return text;
+  }
+  /// Name, UUID and PCI id, for error sentences.
+  std::string description() const { return name() + " (" + uuid() + ", PCI " + pci_ + ")"; }
+  int multiprocessors() const { return properties_.multiProcessorCount; }
+  /// Most shared memory of one block, in bytes.
+  std::int64_t shared_per_block() const {
+    return static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin);
+  }
+  std::int64_t free_bytes() const {
+    std::size_t available = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&available, &total), "ask for the free device memory");
+    return static_cast<std::int64_t>(available);
+  }
+
+ private:
+  int ordinal_ = 0;
+  cudaDeviceProp properties_{};
+  char pci_[32] = {};
+};
+
+}  // namespace bulksim::cuda

@@ -1,0 +1,375 @@
+// Both ways to a tile, the inverted blocks and the panel, against a merge of rows: the same bits.
+#include <bit>
+#include <climits>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/cuda/panel.hpp"
+#include "backend/cuda/query_panel.hpp"
+#include "backend/cuda/row_identity.hpp"
+#include "backend/cuda/scores.hpp"
+#include "cuda_test_support.hpp"
+#include "emulated_runtime.hpp"
+#include "emulator_test_support.hpp"
+
+namespace bulksim::cuda {
+namespace {
+
+using Wrapping = unsigned long long;
+
+constexpr double kSoftmaxScale = 20.0;
+
+/// What the kernels leave for one column of tiles.
+struct Result {
+  std::vector<std::uint32_t> values;  // as bits
+  std::vector<Wrapping> row_sums;
+  std::vector<long long> largest;
+  std::vector<long long> exp_sums;
+};
+
+struct Problem {
+  UnitRows queries;
+  UnitRows items;
+  std::int64_t tile_queries;
+  std::int64_t tile_items;
+  Grid grid = kFineGrid;
+
+  int tiles() const { return static_cast<int>(divide_up(queries.rows(), tile_queries)); }
+  BlockGrid blocks() const { return {items.rows(), tile_items}; }
+  std::int64_t rows() const { return tiles() * tile_queries; }
+};
+
+/// Values and terms of the definition. Column 0 of the tiles only.
+Result expected(const Problem& problem) {
+  const BlockGrid blocks = problem.blocks();
+  const std::int64_t per_tile = blocks.blocks_per_tile();
+  const ExpScale scale = exp_scale(kSoftmaxScale, problem.grid.bits);
+  Result result;
+  result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
+  for (std::int64_t block = 0; block < per_tile; ++block) {
+    for (std::int64_t row = 0; row < problem.rows(); ++row) {
+      const bool exists = row < problem.queries.rows();
+      std::vector<std::int64_t> sums;
+      for (int i = 0; i < blocks.valid(block); ++i) {
+        const std::int64_t item = blocks.first_item(block) + i;
+        sums.push_back(exists ? exact_sum(problem.queries, row, problem.items, item) : 0);
+        const float cosine = to_cosine(sums.back(), inverse_one(problem.grid));
+        result.values[static_cast<std::size_t>(row * problem.tile_items + item)] =
+            std::bit_cast<std::uint32_t>(cosine);
+      }
+      std::int64_t largest = LLONG_MIN;
+      Wrapping row_sum = 0;
+      std::int64_t exp_sum = 0;
+      for (const std::int64_t sum : sums)
+        largest = std::max(largest, sum);
+      for (const std::int64_t sum : sums) {
+        row_sum += static_cast<Wrapping>(sum);
+        exp_sum += exp_term(sum - largest, scale);
+      }
+      result.row_sums.push_back(row_sum);
+      result.largest.push_back(largest);
+      result.exp_sums.push_back(exp_sum);
+    }
+  }
+  return result;
+}
+
+/// A problem on the device, ready for either kernel.
+class Bench {
+ public:
+  explicit Bench(const Problem& problem)
+      : problem_(problem),
+        queries_(problem.queries, problem.tile_queries, stream_),
+        items_(problem.items, queries_.view(), stream_),
+        values_(problem.rows() * problem.tile_items),
+        row_sums_(places()),
+        largest_(places()),
+        exp_sums_(places()),
+        ticket_(1) {
+    BULKSIM_EXPECT(problem.tiles() <= kGroupTiles);
+  }
+
+  std::int64_t places() const { return problem_.blocks().blocks_per_tile() * problem_.rows(); }
+
+  TileGroup group() const {
+    TileGroup group;
+    group.tiles = problem_.tiles();
+    group.tile_queries = static_cast<int>(problem_.tile_queries);
+    for (int tile = 0; tile < group.tiles; ++tile) {
+      group.first_row[tile] = tile * problem_.tile_queries;
+      group.long_rows[tile] = queries_.long_rows(tile);
+    }
+    group.blocks = problem_.blocks().blocks_per_tile();
+    group.inverse_one = inverse_one(problem_.grid);
+    group.exp_scale = exp_scale(kSoftmaxScale, problem_.grid.bits);
+    group.values = values_.data();
+    group.row_sums = row_sums_.data();
+    group.largest = largest_.data();
+    group.exp_sums = exp_sums_.data();
+    return group;
+  }
+
+  Result run_scores(Output output) {
+    const LaunchShape shape = LaunchShape::of(Device(0));
+    prepare_score_kernels(shape);
+    const ItemBlocks blocks = builder_.build(items_.view, items_.entries, problem_.blocks(),
+                                             queries_.view().labels, stream_);
+    launch_scores(queries_.view(), blocks, group(), output, shape, ticket_.data(), stream_);
+    return read(output);
+  }
+
+  Result run_panels(Output output) {
+    const std::int64_t row_sums = problem_.blocks().blocks_per_tile() * kBlockItems;
+    Result all;
+    for (int tile = 0; tile < problem_.tiles(); ++tile) {
+      const DeviceBuffer<long long> sums(problem_.tile_queries * row_sums);
+      clear(sums.data(), sums.size(), stream_);
+      const std::int64_t first = tile * problem_.tile_queries;
+      const RowRange rows{first, std::min(first + problem_.tile_queries, problem_.queries.rows())};
+      for (RowRange some{rows.begin, rows.begin}; some.end < rows.end; some.begin = some.end) {
+        some.end = std::min(some.begin + kPanelQueries, rows.end);
+        const QueryPanel panel(problem_.queries, some, queries_.vocabulary(), stream_);
+        launch_panel(panel.view(some.begin - first), items_.view, problem_.blocks(), 0,
+                     std::min(problem_.tile_items, problem_.items.rows()), sums.data(), stream_);
+        stream_.wait();
+      }
+      TileGroup one = group();
+      one.tiles = 1;
+      one.first_row[0] = first;
+      one.values += first * problem_.tile_items;
+      launch_finish(queries_.view(), problem_.blocks(), one, output, sums.data(), stream_);
+      append(all, read(output), tile);
+    }
+    return all;
+  }
+
+  /// Rows of each tile whose sums are not those of the row identity.
+  std::vector<unsigned> wrong_rows() {
+    const DeviceBuffer<Wrapping> sums(problem_.blocks().blocks_per_tile() * queries_.view().labels);
+    const DeviceBuffer<unsigned> mismatches(kGroupTiles);
+    const std::int64_t items = std::min(problem_.tile_items, problem_.items.rows());
+    launch_column_sums(items_.view, problem_.blocks(), 0,
+                       problem_.items.row_offsets[static_cast<std::size_t>(items)], 0,
+                       problem_.blocks().blocks_per_tile(), queries_.view().labels, sums.data(),
+                       stream_);
+    launch_row_check(queries_.view(), group(), sums.data(), mismatches.data(), stream_);
+    return test::on_host(mismatches.data(), problem_.tiles(), stream_);
+  }
+
+  const Stream& stream() const { return stream_; }
+
+ private:
+  Result read(Output output) const {
+    Result result;
+    result.row_sums = test::on_host(row_sums_.data(), places(), stream_);
+    if (output != Output::kTerms) {
+      const auto floats = test::on_host(values_.data(), values_.size(), stream_);
+      for (const float value : floats)
+        result.values.push_back(std::bit_cast<std::uint32_t>(value));
+    }
+    if (output != Output::kValues) {
+      result.largest = test::on_host(largest_.data(), places(), stream_);
+      result.exp_sums = test::on_host(exp_sums_.data(), places(), stream_);
+    }
+    return result;
+  }
+
+  /// Puts the places of a group of one tile among those of all tiles.
+  void append(Result& all, const Result& one, int tile) const {
+    all.values = one.values;  // each tile has its own place there
+    const auto scatter = [&](auto& to, const auto& from) {
+      to.resize(from.size());
+      for (std::int64_t block = 0; block < problem_.blocks().blocks_per_tile(); ++block) {
+        for (std::int64_t row = 0; row < problem_.tile_queries; ++row) {
+          to[static_cast<std::size_t>((block * problem_.tiles() + tile) * problem_.tile_queries +
+                                      row)] =
+              from[static_cast<std::size_t>(block * problem_.tile_queries + row)];
+        }
+      }
+    };
+    scatter(all.row_sums, one.row_sums);
+    if (!one.largest.empty()) scatter(all.largest, one.largest);
+    if (!one.exp_sums.empty()) scatter(all.exp_sums, one.exp_sums);
+  }
+
+  const Problem& problem_;
+  Stream stream_;
+  DeviceQueries queries_;
+  test::LabelledItems items_;
+  DeviceBuffer<float> values_;
+  DeviceBuffer<Wrapping> row_sums_;
+  DeviceBuffer<long long> largest_;
+  DeviceBuffer<long long> exp_sums_;
+  DeviceBuffer<Wrapping> ticket_;
+  BlockBuilder builder_;
+};
+
+void expect_same(const Result& found, const Result& wanted, Output output) {
+  EXPECT_EQ(found.row_sums, wanted.row_sums);
+  if (output != Output::kTerms) {
+    EXPECT_EQ(found.values, wanted.values);
+  }
+  if (output != Output::kValues) {
+    EXPECT_EQ(found.largest, wanted.largest);
+    EXPECT_EQ(found.exp_sums, wanted.exp_sums);
+  }
+}
+
+void expect_both_ways(const Problem& problem, Output output) {
+  Bench bench(problem);
+  const Result wanted = expected(problem);
+
+  const Result scores = bench.run_scores(output);
+  const auto wrong = bench.wrong_rows();
+  const Result panels = bench.run_panels(output);
+
+  expect_same(scores, wanted, output);
+  expect_same(panels, wanted, output);
+  EXPECT_EQ(wrong, std::vector<unsigned>(static_cast<std::size_t>(problem.tiles()), 0));
+}
+
+struct Shape {
+  const char* name;
+  std::int64_t queries, items, tile_queries, tile_items;
+};
+
+class ScoresTest : public testing::TestWithParam<Shape> {
+ protected:
+  ~ScoresTest() override { emulator::settings() = {}; }
+
+  Problem problem(Grid grid = kFineGrid, int entries = 6) const {
+    const Shape& shape = GetParam();
+    return {test::random_rows({.rows = shape.queries,
+                               .columns = 200,
+                               .entries = entries,
+                               .common_column = true,
+                               .seed = 21},
+                              grid),
+            test::random_rows({.rows = shape.items,
+                               .columns = 220,
+                               .entries = entries,
+                               .common_column = true,
+                               .seed = 22},
+                              grid),
+            shape.tile_queries, shape.tile_items, grid};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ScoresTest,
+                         testing::Values(Shape{"OneByOne", 1, 1, 1, 1},
+                                         Shape{"ThirtyOneItems", 3, 31, 3, 31},
+                                         Shape{"ThirtyTwoItems", 31, 32, 32, 32},
+                                         Shape{"ThirtyThreeItems", 33, 33, 16, 33},
+                                         Shape{"OneShortOfABlock", 2, 1023, 2, 1024},
+                                         Shape{"OneBlock", 5, 1024, 3, 1024},
+                                         Shape{"OneMoreThanABlock", 2, 1025, 2, 1025},
+                                         Shape{"BlocksOfUnequalWidth", 3, 1400, 4, 1500}),
+                         [](const auto& shape) { return shape.param.name; });
+
+TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMerge) {
+  for (const auto order : {emulator::ThreadOrder::kForward, emulator::ThreadOrder::kReverse,
+                           emulator::ThreadOrder::kRandom}) {
+    emulator::settings() = {order, 31};
+    expect_both_ways(problem(), Output::kBoth);
+  }
+}
+
+TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeOnTheWideGrid) {
+  expect_both_ways(problem(kWideGrid), Output::kBoth);
+}
+
+TEST_P(ScoresTest, ValuesAndTermsCanBeHadAlone) {
+  expect_both_ways(problem(), Output::kValues);
+  expect_both_ways(problem(), Output::kTerms);
+}
+
+TEST(ScoresOfSpecialRowsTest, ALongRowIsSharedByTheWarpsOfABlock) {
+  const Problem problem{
+      test::random_rows(
+          {.rows = 5, .columns = 3000, .entries = 900, .zero_row_every = 0, .seed = 3}),
+      test::random_rows({.rows = 70, .columns = 3000, .entries = 20, .seed = 4}), 3, 70};
+
+  Bench bench(problem);
+
+  EXPECT_GT(bench.group().long_rows[0] + bench.group().long_rows[1], 0);
+  expect_both_ways(problem, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, AnItemWithAllColumnsAndAColumnInAllItems) {
+  UnitRows items = test::random_rows({.rows = 1030,
+                                      .columns = 500,
+                                      .entries = 2,
+                                      .common_column = true,
+                                      .zero_row_every = 0,
+                                      .seed = 5});
+  CsrMatrix full;
+  full.columns = 500;
+  for (Column column = 0; column < 500; ++column) {
+    full.col_indices.push_back(column);
+    full.values.push_back(1.0);
+  }
+  full.row_offsets.push_back(500);
+  append_unit_rows(full.view(), kFineGrid, items);
+  const Problem problem{
+      test::random_rows(
+          {.rows = 4, .columns = 500, .entries = 30, .common_column = true, .seed = 6}),
+      items, 4, 1031};
+
+  expect_both_ways(problem, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, ZeroRowsAndRowsWithNothingInCommonGiveZeros) {
+  const UnitRows zeros = test::random_rows({.rows = 3, .zero_row_every = 1});
+  const UnitRows some = test::random_rows({.rows = 5, .columns = 100, .seed = 7});
+  UnitRows others = some;
+  for (Column& column : others.col_indices)
+    column += 100;
+
+  expect_both_ways({zeros, some, 2, 5}, Output::kBoth);
+  expect_both_ways({some, zeros, 2, 3}, Output::kBoth);
+  expect_both_ways({zeros, zeros, 2, 3}, Output::kBoth);
+  expect_both_ways({some, others, 2, 5}, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, TheLargestSumMayBeNegative) {
+  const UnitRows rows = test::random_rows({.rows = 6,
+                                           .columns = 5,
+                                           .negative = false,
+                                           .common_column = true,
+                                           .zero_row_every = 0,
+                                           .seed = 8});
+  UnitRows opposite = rows;
+  for (std::int32_t& value : opposite.values)
+    value = -value;
+
+  expect_both_ways({rows, opposite, 4, 8}, Output::kBoth);
+}
+
+TEST(RowIdentityTest, SeesASingleWrongRow) {
+  const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
+                        test::random_rows({.rows = 40, .seed = 10}), 4, 40};
+  Bench bench(problem);
+  bench.run_scores(Output::kValues);
+
+  bench.group().row_sums[6] += 1;  // the emulated device shares our memory
+  const auto wrong = bench.wrong_rows();
+
+  EXPECT_EQ(wrong, (std::vector<unsigned>{0, 1, 0}));
+}
+
+TEST(RowIdentityTest, SeesALaunchThatWasLost) {
+  const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
+                        test::random_rows({.rows = 40, .seed = 10}), 4, 40};
+  Bench bench(problem);
+  emulator::skip_launch("score_kernel", 1);
+
+  bench.run_scores(Output::kValues);
+  const auto wrong = bench.wrong_rows();
+
+  EXPECT_EQ(wrong, (std::vector<unsigned>{4, 4, 4}));
+}
+
+}  // namespace
+}  // namespace bulksim::cuda
