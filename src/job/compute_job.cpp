@@ -65,8 +65,8 @@ void announce(const Plan& plan, const Surveys& surveys, const Schedule& schedule
                  " items have no values: their cosines are 0, also with themselves",
              {{"queries", surveys.queries.counts.zero_rows}, {"items", counts.zero_rows}});
   }
-  log.detail("memory", "a rank is expected to hold at most " + bytes_text(schedule.memory_total()),
-             {{"bytes", schedule.memory_total()}});
+  log.detail("memory", "a rank is expected to hold at most " + bytes_text(schedule.memory_peak()),
+             {{"bytes", schedule.memory_peak()}});
 }
 
 /// Part files of the run, and where their tiles lie.

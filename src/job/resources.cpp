@@ -113,6 +113,7 @@ RankResources survey_resources(std::optional<int> threads, std::optional<std::in
   resources.cores = std::min(mine.cores, cgroup_cores());
   resources.threads = threads.value_or(std::max(1, resources.cores / same_mask));
   resources.held = proc_bytes("/proc/self/status", "VmRSS");
+  resources.peak = peak_memory();
   const std::int64_t available =
       std::min(proc_bytes("/proc/meminfo", "MemAvailable"), cgroup_memory_left());
   resources.memory = memory.value_or(static_cast<std::int64_t>(

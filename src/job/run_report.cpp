@@ -57,7 +57,7 @@ void RunReport::collect(const JobConfig& job_config, const Plan& job_plan,
                         const Surveys& job_surveys, const Schedule& schedule,
                         const RankResources& resources, const std::vector<PartLayout>& parts,
                         MpiEnvironment& environment) {
-  std::array<std::int64_t, 2> most{bulksim::peak_memory(), schedule.memory_total()};
+  std::array<std::int64_t, 2> most{bulksim::peak_memory(), schedule.memory_peak()};
   environment.world().all_reduce_max(most);
   environment.world().all_reduce_sum({&recomputed_tiles, 1});
   peak_memory = most[0];

@@ -6,6 +6,7 @@
 
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/error.hpp"
+#include "bulksim/job/row_reader.hpp"
 #include "bulksim/sparse/row_partition.hpp"
 
 namespace bulksim {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kChunksInFlight = 3;  // two in the backend, one being read
 constexpr std::int64_t kUnitEntry = 8;       // column and grid value
-constexpr std::int64_t kReadEntry = 20;      // column and float64 value, and both as stored
+constexpr std::int64_t kReadEntry = 12;      // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
 constexpr std::int64_t kTileColumnsAtLeast = 4;  // reads of some MiB keep a disk busy
 
@@ -43,8 +44,10 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
   return {
       {"held before", resources.held},
       {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
-      {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows) +
-                          kReadEntry * chunk_nnz + 2 * kRowOffset * chunk_rows},
+      {"reading", kReadEntry * std::max(fullest(surveys.items, kRowsAtOnce),
+                                        fullest(surveys.queries, kRowsAtOnce)) +
+                      2 * kRowOffset * kRowsAtOnce},
+      {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend",
        cpu_backend_bytes(backend, batch_nnz, plan.columns, fullest(surveys.items, tile.items))},
   };
@@ -56,23 +59,24 @@ Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
     table += (table.empty() ? "" : " + ") + purpose + " " + bytes_text(bytes);
   }
   return Error(ExitCode::kMemory,
-               "a rank needs " + bytes_text(schedule.memory_total()) + " (" + table +
+               "a rank needs " + bytes_text(schedule.memory_peak()) + " (" + table +
                    ") and may use " + bytes_text(limit) +
                    "; raise --memory, lower --threads or use fewer ranks a node");
 }
 
 }  // namespace
 
-std::int64_t Schedule::memory_total() const {
+std::int64_t Schedule::memory_peak() const {
   std::int64_t sum = 0;
   for (const auto& [purpose, bytes] : memory)
     sum += bytes;
-  return sum;
+  return std::max(sum, peak_before);
 }
 
 Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys& surveys,
                        const RankResources& resources) {
   Schedule schedule;
+  schedule.peak_before = resources.peak;
   if (plan.grid.count() == 0) return schedule;
   const std::int64_t columns = plan.grid.columns();
   schedule.query_batch_rows = plan.grid.rows();
@@ -84,7 +88,7 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   schedule.chunk_columns = std::min(schedule.chunk_columns, columns);
   for (;;) {
     schedule.memory = memory_table(plan, surveys, resources, schedule);
-    if (schedule.memory_total() <= resources.memory) return schedule;
+    if (schedule.memory_peak() <= resources.memory) return schedule;
     if (schedule.chunk_columns > 1 && !config.chunk_rows) {
       schedule.chunk_columns /= 2;
     } else if (schedule.query_batch_rows > 1) {

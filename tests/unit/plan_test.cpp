@@ -186,7 +186,7 @@ TEST(Schedule, QueriesThatDoNotFitAreBatched) {
 
   EXPECT_EQ(wide.query_batch_rows, plan.grid.rows());
   EXPECT_LT(narrow.query_batch_rows, plan.grid.rows());
-  EXPECT_LE(narrow.memory_total(), std::int64_t{200} << 20);
+  EXPECT_LE(narrow.memory_peak(), std::int64_t{200} << 20);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct RankResources {
   int cores = 1;            ///< cores that the affinity mask and the cgroup quota leave
   std::int64_t memory = 0;  ///< bytes that this rank may use
   std::int64_t held = 0;    ///< bytes of memory that it holds already
+  std::int64_t peak = 0;    ///< bytes that it held at most so far
 };
 
 /// Without `threads`, the cores of the affinity mask or the cgroup quota, shared by the ranks of

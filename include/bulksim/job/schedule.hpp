@@ -21,9 +21,11 @@ using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;
 struct Schedule {
   std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
-  MemoryTable memory;                 ///< expected peak of the process
+  MemoryTable memory;                 ///< what the run will hold
+  std::int64_t peak_before = 0;       ///< bytes that the survey held at most
 
-  std::int64_t memory_total() const;
+  /// Expected peak of the process, in bytes.
+  std::int64_t memory_peak() const;
 };
 
 /// Chooses chunk and query batch so that the expected peak stays within `resources.memory`; throws
