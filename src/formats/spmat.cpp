@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "bulksim/core/error.hpp"
 
 namespace bulksim {
@@ -101,7 +99,11 @@ SpmatHeader read_header(const File& file) {
 class SpmatSource final : public MatrixSource {
  public:
   explicit SpmatSource(File file) : file_(std::move(file)), header_(read_header(file_)) {
-    info_ = {file_.path(), "spmat", header_.rows, header_.columns, header_.nnz};
+    info_.path = file_.path();
+    info_.format = "spmat";
+    info_.rows = header_.rows;
+    info_.columns = header_.columns;
+    info_.nnz = header_.nnz;
     std::int64_t first = 0;
     std::int64_t last = 0;
     file_.read(writable_bytes(first), header_.offsets_at());
@@ -128,6 +130,10 @@ class SpmatSource final : public MatrixSource {
     read_values(first, out.values);
     check(range, out);
   }
+
+  const RowSurvey* survey() const override { return nullptr; }
+  TextList ids() const override { return {}; }
+  TextList terms() const override { return {}; }
 
  private:
   /// Offsets of the range, from 0; returns the entry of the file at which they begin.

@@ -2,10 +2,6 @@
 
 namespace bulksim::h5 {
 
-namespace {
-
-/// HDF5 would print every error; ours travel in exceptions. It would also lock files, which fails
-/// on some network file systems; staging folders have a lease and published files do not change.
 PropertyList file_access() {
   check(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr), "silence HDF5");
   PropertyList list(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
@@ -14,8 +10,6 @@ PropertyList file_access() {
 #endif
   return list;
 }
-
-}  // namespace
 
 File create_file(const std::string& path) {
   const PropertyList access = file_access();

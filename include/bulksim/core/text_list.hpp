@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bulksim/core/checksum.hpp"
+
 namespace bulksim {
 
 /// Many short texts, one behind the other in one block of memory.
@@ -24,6 +26,8 @@ struct TextList {
     bytes += text;
     offsets.push_back(static_cast<std::int64_t>(bytes.size()));
   }
+  /// XXH3-128 of the offsets and the bytes.
+  Digest digest() const;
   bool operator==(const TextList&) const = default;
 };
 

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+#include "bulksim/core/text_list.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+
+namespace bulksim {
+
+// A store: canonical rows as Block-Sparse frames in an HDF5 file, with what is known of them.
+//
+//   bytes 0 .. 4095     a header with the position, size and CRC32C of everything below: whoever
+//                       reads the store needs no HDF5 (the user block, which HDF5 leaves alone)
+//   /frames             the frames, one behind the other
+//   /frame_offsets      int64[frames + 1]: bytes [offsets[f], offsets[f + 1]) are frame f
+//   /frame_digests      uint64[frames, 2]: XXH3-128 of its canonical rows
+//   /frame_nnz          int64[frames]
+//   /id_offsets, /id_bytes         names of rows, where there are any: id r is bytes
+//   /term_offsets, /term_bytes     names of columns          [offsets[r], offsets[r + 1])
+//
+// Attributes of the root say what the file is, its shape and what was irregular in its source.
+
+struct StoreHeader;
+
+/// Opens a store; `name` is what errors call it. Throws Error (65) when it is damaged.
+std::unique_ptr<MatrixSource> open_block_sparse_store(FileCalls& calls, const std::string& path,
+                                                      const std::string& name);
+
+/// Bytes of a store by what they hold.
+struct StoreSizes {
+  std::int64_t rows = 0;  ///< frames and their offsets
+  std::int64_t survey = 0;
+  std::int64_t ids = 0;
+  std::int64_t vocabulary = 0;
+};
+
+/// What a store holds besides its rows.
+struct StoreFacts {
+  std::int64_t columns = 0;
+  bool ends_with_last_column = false;  ///< as in MatrixInfo
+  HygieneCounts counts;                ///< of the rows before they were canonical
+  TextList ids;                        ///< one a row, or none
+  TextList terms;                      ///< one a column, or none
+};
+
+/// Writes a store, frame by frame, with bounded memory. The file appears under its name when
+/// `finish` returns; until then there is a temporary neighbour, which goes with the writer.
+class StoreWriter {
+ public:
+  StoreWriter(FileCalls& calls, std::string path);
+  ~StoreWriter();
+  StoreWriter(const StoreWriter&) = delete;
+  StoreWriter& operator=(const StoreWriter&) = delete;
+
+  /// The next frame of canonical rows: 1,024 of them, fewer only in the last call.
+  void append(CsrView canonical);
+  /// Writes what else there is, syncs and renames. Columns must lie below `facts.columns`.
+  StoreSizes finish(const StoreFacts& facts);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t nnz() const { return nnz_; }
+
+ private:
+  struct Layout;
+
+  void flush();
+  StoreHeader header_of(const StoreFacts& facts) const;
+  void write_arrays(const StoreFacts& facts, StoreHeader& header) const;
+
+  FileCalls& calls_;
+  std::string path_;
+  std::unique_ptr<Layout> layout_;  // the open HDF5 file
+  File file_;                       // the same file, for the bytes of arrays
+  std::vector<std::byte> pending_;  // frames that are not written yet
+  std::vector<std::int64_t> frame_offsets_{0};
+  RowSurvey survey_;
+  std::int64_t rows_ = 0;
+  std::int64_t nnz_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,53 @@
+#include "hdf5/arrays.hpp"
+
+#include <algorithm>
+
+#include "hdf5/file.hpp"
+
+namespace bulksim::h5 {
+
+namespace {
+
+hid_t type_of(Element element) {
+  switch (element) {
+    case Element::kByte:
+      return H5T_STD_U8LE;
+    case Element::kInt64:
+      return H5T_STD_I64LE;
+    case Element::kUint64:
+      return H5T_STD_U64LE;
+  }
+  return -1;
+}
+
+}  // namespace
+
+File create_array_file(const std::string& path) {
+  const PropertyList access = file_access();
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set the format");
+  // All metadata goes into one block behind the preface, and no array shares a block with another.
+  check(H5Pset_meta_block_size(access.get(), kArraysAt - kPrefaceBytes), "set the metadata block");
+  check(H5Pset_small_data_block_size(access.get(), 0), "set the block of small data");
+  const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "make file creation properties");
+  check(H5Pset_userblock(creation.get(), kPrefaceBytes), "set the user block");
+  check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
+          "create '" + path + "'"};
+}
+
+std::int64_t create_array(const File& file, const std::string& name, Element element,
+                          const std::vector<hsize_t>& extent) {
+  const Dataspace space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                        "make a space");
+  const PropertyList creation = dataset_creation();
+  check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
+  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave an array unwritten");
+  const Dataset array(H5Dcreate2(file.get(), name.c_str(), type_of(element), space.get(),
+                                 H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                      "create the array '" + name + "'");
+  // An array without an element lies nowhere, and HDF5 gives no usable answer for it.
+  if (std::find(extent.begin(), extent.end(), 0) != extent.end()) return kArraysAt;
+  return static_cast<std::int64_t>(H5Dget_offset(array.get()));
+}
+
+}  // namespace bulksim::h5
