@@ -1,54 +1,25 @@
 #include "bulksim/job/compute_job.hpp"
 
-#include <algorithm>
-#include <numeric>
-#include <optional>
-#include <span>
 #include <vector>
 
-#include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/phase_timer.hpp"
-#include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/job/agreement.hpp"
-#include "bulksim/job/plan.hpp"
 #include "bulksim/job/progress.hpp"
-#include "bulksim/job/row_reader.hpp"
-#include "bulksim/job/schedule.hpp"
 #include "bulksim/job/tile_output.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "bulksim/storage/tile_files.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
+#include "job/run_setup.hpp"
 
 namespace bulksim {
 
 namespace {
 
-struct Inputs {
-  std::unique_ptr<MatrixSource> queries;
-  std::unique_ptr<MatrixSource> items;
-};
-
-Inputs open_inputs(const JobConfig& config, JobContext context) {
-  Inputs inputs;
-  together(context.mpi.world(), [&] {
-    inputs.items = open_matrix(context.calls, config.items);
-    inputs.queries = open_matrix(context.calls, config.query_path());
-  });
-  return inputs;
-}
-
-/// Rank 0 decides, everybody learns.
-Plan agree_on_plan(const JobConfig& config, const Surveys& surveys, Communicator& comm) {
-  std::string text;
-  together(comm, [&] {
-    if (comm.rank() == 0) text = make_plan(config, surveys).to_json();
-  });
-  return Plan::from_json(broadcast_text(comm, text));
-}
-
-void announce(const Plan& plan, const Surveys& surveys, const Schedule& schedule, Log& log) {
-  const auto& counts = surveys.items.counts;
+void announce(const RunSetup& setup, Log& log) {
+  const Plan& plan = setup.plan;
+  const std::int64_t zero_queries = setup.surveys.queries.counts.zero_rows;
+  const std::int64_t zero_items = setup.surveys.items.counts.zero_rows;
   log.info("plan",
            std::to_string(plan.grid.shape().queries) + " queries x " +
                std::to_string(plan.grid.shape().items) + " items, " + std::to_string(plan.columns) +
@@ -57,16 +28,15 @@ void announce(const Plan& plan, const Surveys& surveys, const Schedule& schedule
                std::to_string(plan.grid.tile().items) + " in " + std::to_string(plan.parts.size()) +
                " parts; every cosine within " + error_text(plan.error_bound) + " of the true one",
            {{"plan", plan.id().hex()}, {"tiles", plan.grid.count()}});
-  const std::int64_t zero_rows = counts.zero_rows + surveys.queries.counts.zero_rows;
-  if (zero_rows > 0) {
+  if (zero_queries + zero_items > 0) {
     log.info("zero_rows",
-             std::to_string(surveys.queries.counts.zero_rows) + " queries and " +
-                 std::to_string(counts.zero_rows) +
+             std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
                  " items have no values: their cosines are 0, also with themselves",
-             {{"queries", surveys.queries.counts.zero_rows}, {"items", counts.zero_rows}});
+             {{"queries", zero_queries}, {"items", zero_items}});
   }
-  log.detail("memory", "a rank is expected to hold at most " + bytes_text(schedule.memory_peak()),
-             {{"bytes", schedule.memory_peak()}});
+  log.detail("memory",
+             "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
+             {{"bytes", setup.schedule.memory_peak()}});
 }
 
 /// Part files of the run, and where their tiles lie.
@@ -106,28 +76,6 @@ void lay_out(const JobConfig& config, const Plan& plan, const Layout& layout, Ru
   });
 }
 
-/// Reads, computes, checks and writes the tiles of this rank. Reading the next chunk, computing two
-/// and writing finished stripes go on side by side.
-void stream_tiles(const Plan& plan, const Surveys& surveys, const Schedule& schedule,
-                  const Inputs& inputs, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output) {
-  RowReader query_reader(*inputs.queries, surveys.queries, plan.columns, plan.arithmetic);
-  RowReader item_reader(*inputs.items, surveys.items, plan.columns, plan.arithmetic);
-  for (std::int64_t row = 0; row < plan.grid.rows(); row += schedule.query_batch_rows) {
-    const RowRange batch{row, std::min(row + schedule.query_batch_rows, plan.grid.rows())};
-    const auto chunks = make_chunks(tiles, plan.grid, batch, schedule.chunk_columns);
-    if (chunks.empty()) continue;
-    QueryBatch queries;
-    queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
-    queries.rows = query_reader.read(queries.range);
-    backend.set_queries(queries, output);
-    for (const ChunkTask& chunk : chunks) {
-      backend.submit({chunk.items, item_reader.read(chunk.items), chunk.tiles});
-    }
-    backend.drain();
-  }
-}
-
 /// The digests of all tiles by number, at rank 0.
 std::vector<Digest> gather_digests(const std::vector<std::int64_t>& tiles,
                                    const std::vector<Digest>& digests,
@@ -152,24 +100,15 @@ std::vector<Digest> gather_digests(const std::vector<std::int64_t>& tiles,
 std::string run_compute(const JobConfig& config, JobContext context) {
   Communicator& comm = context.mpi.world();
   PhaseTimer timer;
-  timer.begin("survey");
-  const Inputs inputs = open_inputs(config, context);
-  const Surveys surveys = survey_inputs(*inputs.queries, *inputs.items, config.irregular, comm);
-
-  timer.begin("plan");
-  const Plan plan = agree_on_plan(config, surveys, comm);
-  const RankResources resources = survey_resources(config.threads, config.memory, comm);
-  Schedule schedule;
-  together(comm, [&] { schedule = make_schedule(config, plan, surveys, resources); });
-  announce(plan, surveys, schedule, context.log);
+  const RunSetup setup = set_up_run(config, context, timer);
+  const Plan& plan = setup.plan;
+  announce(setup, context.log);
 
   timer.begin("lay out");
   RunDirectory run(context.calls, config.output, plan.id());
   const Layout layout = make_layout(plan, run);
   lay_out(config, plan, layout, run, context);
-  std::vector<std::int64_t> to_do(static_cast<std::size_t>(plan.grid.count()));
-  std::iota(to_do.begin(), to_do.end(), std::int64_t{0});
-  const auto shares = share_tiles(to_do, plan, surveys.items, comm.size());
+  const auto shares = share_all_tiles(setup, comm.size());
   const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
 
   timer.begin("compute");
@@ -180,8 +119,8 @@ std::string run_compute(const JobConfig& config, JobContext context) {
     Progress progress(context.log, static_cast<std::int64_t>(tiles.size()),
                       output_bytes(layout.parts));
     TileOutput output(plan.grid, files, progress);
-    const auto backend = make_cpu_backend({plan.grid, plan.arithmetic, resources.threads});
-    stream_tiles(plan, surveys, schedule, inputs, tiles, *backend, output);
+    const auto backend = make_cpu_backend({plan.grid, plan.arithmetic, setup.resources.threads});
+    stream_tiles(setup, tiles, *backend, output);
     report.backend = backend->description();
     report.recomputed_tiles = backend->recomputed_tiles();
     digests = output.digests();
@@ -192,7 +131,7 @@ std::string run_compute(const JobConfig& config, JobContext context) {
   digests = gather_digests(tiles, digests, shares, comm);
 
   timer.begin("publish");
-  report.collect(config, plan, surveys, schedule, resources, layout.parts, context.mpi);
+  report.collect(config, setup, layout.parts, context.mpi);
   std::string result;
   together(comm, [&] {
     if (comm.rank() != 0) return;

@@ -53,11 +53,9 @@ std::string error_text(double bound) {
   return text;
 }
 
-void RunReport::collect(const JobConfig& job_config, const Plan& job_plan,
-                        const Surveys& job_surveys, const Schedule& schedule,
-                        const RankResources& resources, const std::vector<PartLayout>& parts,
-                        MpiEnvironment& environment) {
-  std::array<std::int64_t, 2> most{bulksim::peak_memory(), schedule.memory_peak()};
+void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
+                        const std::vector<PartLayout>& parts, MpiEnvironment& environment) {
+  std::array<std::int64_t, 2> most{bulksim::peak_memory(), setup.schedule.memory_peak()};
   environment.world().all_reduce_max(most);
   environment.world().all_reduce_sum({&recomputed_tiles, 1});
   peak_memory = most[0];
@@ -65,12 +63,12 @@ void RunReport::collect(const JobConfig& job_config, const Plan& job_plan,
   output_bytes = 0;
   for (const PartLayout& part : parts)
     output_bytes += part.file_bytes;
-  useful_multiply_adds = job_surveys.items.work_of({0, job_surveys.items.rows});
+  useful_multiply_adds = setup.surveys.items.work_of({0, setup.surveys.items.rows});
   ranks = environment.world().size();
-  threads = resources.threads;
+  threads = setup.resources.threads;
   config = job_config;
-  plan = job_plan;
-  surveys = job_surveys;
+  plan = setup.plan;
+  surveys = setup.surveys;
   mpi = environment.library();
 }
 

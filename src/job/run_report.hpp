@@ -11,6 +11,7 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/schedule.hpp"
 #include "bulksim/storage/part_file.hpp"
+#include "job/run_setup.hpp"
 
 namespace bulksim {
 
@@ -33,8 +34,7 @@ struct RunReport {
   std::string mpi;
 
   /// A collective: sums and maxima over the ranks.
-  void collect(const JobConfig& job_config, const Plan& job_plan, const Surveys& job_surveys,
-               const Schedule& schedule, const RankResources& resources,
+  void collect(const JobConfig& job_config, const RunSetup& setup,
                const std::vector<PartLayout>& parts, MpiEnvironment& environment);
   std::string to_json(const PhaseTimer& timer) const;
   /// The last lines of a run.
