@@ -24,6 +24,8 @@ class Handle {
   ~Handle() {
     if (id_ >= 0) Close(id_);
   }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
   Handle& operator=(Handle&& other) noexcept {
     std::swap(id_, other.id_);

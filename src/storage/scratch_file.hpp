@@ -18,6 +18,8 @@ class ScratchFile {
   ~ScratchFile() { calls_.unlink(path_.c_str()); }
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
+  ScratchFile(ScratchFile&&) = delete;
+  ScratchFile& operator=(ScratchFile&&) = delete;
 
   const std::string& path() const { return path_; }
 

@@ -24,7 +24,7 @@ struct Description {
 /// The file of a result: `path` itself, or similarity.h5 of the newest or this version.
 std::string find_result(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  const std::string place = real_path(calls, path);
+  std::string place = real_path(calls, path);
   if (!is_directory(calls, place)) return place;
   for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
     if (exists(calls, place + name)) return real_path(calls, place + name);

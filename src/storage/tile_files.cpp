@@ -33,6 +33,8 @@ class TileFiles::Use {
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
+  Use(Use&&) = delete;
+  Use& operator=(Use&&) = delete;
 
   const File& file() const { return open_->file; }
 

@@ -386,12 +386,12 @@ INSTANTIATE_TEST_SUITE_P(
                [](const std::string& path) {
                  replace_by(path, {{10, 13}, {4, 4}}, "tiles");
                },
-               "another shape"},
+               "a matrix of another shape"},
         Damage{"other_tiles",
                [](const std::string& path) {
                  replace_by(path, {{9, 13}, {6, 4}}, "tiles");
                },
-               ""},
+               "tiles of another shape"},
         Damage{"other_type", replace_by_doubles, "no float32 matrix"}),
     testing::PrintToStringParamName());
 

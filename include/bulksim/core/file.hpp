@@ -21,6 +21,8 @@ class FileCalls {
   FileCalls() = default;
   FileCalls(const FileCalls&) = delete;
   FileCalls& operator=(const FileCalls&) = delete;
+  FileCalls(FileCalls&&) = delete;
+  FileCalls& operator=(FileCalls&&) = delete;
   virtual ~FileCalls() = default;
 
   virtual int open(const char* path, int flags, mode_t mode) = 0;
@@ -57,6 +59,8 @@ class File {
   /// `flags` and `mode` as for open(2); O_CLOEXEC is added.
   static File open(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
   ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
 

@@ -32,6 +32,8 @@ class SimilarityReader {
   /// another shape, or the run never finished.
   static SimilarityReader open(FileCalls& calls, const std::string& path);
   ~SimilarityReader();
+  SimilarityReader(const SimilarityReader&) = delete;
+  SimilarityReader& operator=(const SimilarityReader&) = delete;
   SimilarityReader(SimilarityReader&&) noexcept;
   SimilarityReader& operator=(SimilarityReader&&) noexcept;
 

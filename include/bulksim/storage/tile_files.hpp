@@ -29,6 +29,10 @@ class TileFiles {
   TileFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::string> paths,
             std::vector<PartLayout> layouts, TileAccess access);
   ~TileFiles();
+  TileFiles(const TileFiles&) = delete;
+  TileFiles& operator=(const TileFiles&) = delete;
+  TileFiles(TileFiles&&) = delete;
+  TileFiles& operator=(TileFiles&&) = delete;
 
   /// Query rows from `first_row` of a tile: a whole number of rows of tile.items values.
   void write(TileId tile, std::int64_t first_row, std::span<const float> values);
