@@ -2,10 +2,11 @@
 # into build/. Everything it says goes to stderr; a step that cannot go on says one sentence and
 # ends the script (69 packages cannot be had, 70 build, 77 permission, 78 system).
 
-build_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
+build_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-program-options-dev libxxhash-dev libhwy-dev nlohmann-json3-dev
   libisal-dev libsimdjson-dev zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev python3-h5py python3-numpy python3-scipy)
+test_packages=(libgtest-dev libgmock-dev libboost-context-dev
+  python3-h5py python3-numpy python3-scipy)
 optional_test_packages=(clang-format-14)  # not in every release; the check is skipped without it
 
 say() { echo "$*" >&2; }
