@@ -52,6 +52,23 @@ struct Fault {
   cudaError_t error;
 };
 
+/// Copies to the host that deliver zeros.
+struct LostDownloads {
+  std::size_t larger_than = 0;
+  int before = 0;  // that still arrive
+  int times = 0;
+
+  bool takes(std::size_t bytes) {
+    if (times == 0 || bytes <= larger_than) return false;
+    if (before > 0) {
+      --before;
+      return false;
+    }
+    --times;
+    return true;
+  }
+};
+
 struct Runtime {
   std::mutex mutex;
   DeviceModel model;
@@ -65,7 +82,7 @@ struct Runtime {
   int events = 0;
   std::map<std::string, Fault> faults;
   std::pair<std::string, int> skipped_launch;
-  std::pair<std::size_t, int> lost_download;
+  LostDownloads lost;
   std::map<std::string, int> calls;
   cudaError_t ended = cudaSuccess;  // the error that ended the context
 
@@ -183,7 +200,7 @@ void reset_runtime(const DeviceModel& model, StreamOrder order, std::uint64_t se
   state.peak = state.used();
   state.faults.clear();
   state.skipped_launch = {};
-  state.lost_download = {};
+  state.lost = {};
   state.calls.clear();
   state.ended = cudaSuccess;
   last_error = cudaSuccess;
@@ -199,9 +216,9 @@ void skip_launch(const std::string& kernel, int nth) {
   runtime().skipped_launch = {kernel, nth};
 }
 
-void lose_download(std::size_t bytes, int nth) {
+void lose_downloads(std::size_t bytes, int nth, int times) {
   const std::lock_guard lock(runtime().mutex);
-  runtime().lost_download = {bytes, nth};
+  runtime().lost = {bytes, nth - 1, times};
 }
 
 std::size_t device_bytes() {
@@ -388,10 +405,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                 (up || in_device(state, from, bytes)) && (down || in_device(state, to, bytes)));
     check_range("pinned host memory",
                 (!up || in_pinned(state, from, bytes)) && (!down || in_pinned(state, to, bytes)));
-    bool lost = false;
-    if (down && bytes > state.lost_download.first && state.lost_download.second > 0) {
-      lost = --state.lost_download.second == 0;
-    }
+    const bool lost = down && state.lost.takes(bytes);
     enqueue(state, stream,
             {[=] { lost ? std::memset(to, 0, bytes) : std::memcpy(to, from, bytes); }, nullptr, 0});
     return cudaSuccess;

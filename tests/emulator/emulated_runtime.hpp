@@ -38,9 +38,9 @@ void fail_call(const std::string& name, int nth, cudaError_t error);
 /// success.
 void skip_launch(const std::string& kernel, int nth);
 
-/// The `nth` copy to the host from now that is larger than `bytes` delivers zeros and reports
-/// success.
-void lose_download(std::size_t bytes, int nth);
+/// The `nth` copy to the host from now that is larger than `bytes`, and `times` - 1 after it,
+/// deliver zeros and report success.
+void lose_downloads(std::size_t bytes, int nth, int times);
 
 std::size_t device_bytes();       ///< allocated now, on all devices
 std::size_t peak_device_bytes();  ///< most since the reset

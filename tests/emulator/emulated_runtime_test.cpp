@@ -153,7 +153,7 @@ TEST_F(EmulatedRuntimeTest, ALaunchCanBeLostAndACopyCanDeliverZeros) {
   for (int i = 0; i < 64; ++i)
     buffers.host[i] = i;
   skip_launch("double", 1);
-  lose_download(0, 2);
+  lose_downloads(0, 2, 1);
 
   EXPECT_EQ(buffers.upload(stream.get()), cudaSuccess);
   BULKSIM_LAUNCH(double_kernel, 1, 64, 0, stream.get(), buffers.device);

@@ -1,0 +1,129 @@
+#pragma once
+
+// What the tests of every backend need: problems, a sink that keeps tiles, and the comparison.
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "test_support.hpp"
+
+namespace bulksim::test {
+
+/// Keeps finished tiles, and counts what breaks the order of begin, write .. write, finish.
+class TileCollector final : public TileSink {
+ public:
+  explicit TileCollector(TileShape shape) : shape_(shape) {}
+
+  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::map<TileId, std::vector<float>> tiles;
+  std::int64_t disorder = 0;
+
+ private:
+  class Writer final : public TileWriter {
+   public:
+    explicit Writer(TileCollector& sink) : sink_(sink) {}
+
+    void begin(TileId tile) override {
+      tile_ = tile;
+      values_.clear();
+      stripes_in_order_ = true;
+    }
+    void write(const TileStripe& stripe) override {
+      const auto rows = static_cast<std::int64_t>(values_.size()) / sink_.shape_.items;
+      const auto size = static_cast<std::int64_t>(stripe.values.size());
+      stripes_in_order_ &= stripe.tile == tile_ && stripe.first_row == rows &&
+                           size == stripe.rows * sink_.shape_.items;
+      values_.insert(values_.end(), stripe.values.begin(), stripe.values.end());
+    }
+    void finish() override {
+      const std::lock_guard lock(sink_.mutex_);
+      const bool whole = static_cast<std::int64_t>(values_.size()) == sink_.shape_.cells();
+      const bool first = sink_.tiles.emplace(tile_, values_).second;
+      sink_.disorder += !stripes_in_order_ || !whole || !first;
+    }
+
+   private:
+    TileCollector& sink_;
+    TileId tile_;
+    std::vector<float> values_;
+    bool stripes_in_order_ = true;
+  };
+
+  TileShape shape_;
+  std::mutex mutex_;
+};
+
+/// Rows [begin, end) of `rows`.
+inline UnitRows slice_of(const UnitRows& rows, RowRange range) {
+  UnitRows slice;
+  slice.columns = rows.columns;
+  for (std::int64_t row = range.begin; row < range.end; ++row) {
+    const auto columns = rows.columns_of(row);
+    const auto values = rows.values_of(row);
+    slice.col_indices.insert(slice.col_indices.end(), columns.begin(), columns.end());
+    slice.values.insert(slice.values.end(), values.begin(), values.end());
+    slice.row_offsets.push_back(static_cast<std::int64_t>(slice.values.size()));
+  }
+  return slice;
+}
+
+/// Queries and items with the tiles of their product.
+struct BackendProblem {
+  TileGrid grid;
+  Grid arithmetic;
+  QueryBatch queries;
+  UnitRows items;
+
+  BackendProblem(MatrixShape shape, TileShape tile, Grid arithmetic_grid = kFineGrid)
+      : grid(shape, tile), arithmetic(arithmetic_grid) {
+    queries.range = {0, shape.queries};
+    queries.rows = unit_rows(random_rows(shape.queries, 200, 12, 1), arithmetic);
+    items = unit_rows(random_rows(shape.items, 200, 15, 2), arithmetic);
+  }
+
+  /// The items of some columns of tiles, with all their tiles.
+  ItemChunk chunk(RowRange columns) const {
+    ItemChunk chunk;
+    chunk.range = {grid.items(columns.begin).begin, grid.items(columns.end - 1).end};
+    chunk.rows = slice_of(items, chunk.range);
+    for (std::int64_t column = columns.begin; column < columns.end; ++column) {
+      for (std::int64_t row = 0; row < grid.rows(); ++row)
+        chunk.tiles.push_back({row, column});
+    }
+    return chunk;
+  }
+
+  /// Hands over every tile, `columns` columns at a time.
+  void run(SimilarityBackend& backend, TileSink& sink, std::int64_t columns = 2) const {
+    backend.set_queries(queries, sink);
+    for (std::int64_t column = 0; column < grid.columns(); column += columns) {
+      backend.submit(chunk({column, std::min(column + columns, grid.columns())}));
+    }
+    backend.drain();
+  }
+
+  /// Cells with other bits than the merge gives, or than +0.0 past the edge.
+  std::int64_t wrong_cells(const TileCollector& sink) const {
+    std::int64_t wrong = 0;
+    for (const auto& [tile, values] : sink.tiles) {
+      for (std::int64_t cell = 0; cell < grid.tile().cells(); ++cell) {
+        const std::int64_t q = tile.row * grid.tile().queries + cell / grid.tile().items;
+        const std::int64_t i = tile.column * grid.tile().items + cell % grid.tile().items;
+        const bool exists = q < grid.shape().queries && i < grid.shape().items;
+        const std::int64_t sum = exists ? exact_sum(queries.rows, q, items, i) : 0;
+        wrong += std::bit_cast<std::uint32_t>(values[static_cast<std::size_t>(cell)]) !=
+                 std::bit_cast<std::uint32_t>(to_cosine(sum, inverse_one(arithmetic)));
+      }
+    }
+    return wrong;
+  }
+};
+
+}  // namespace bulksim::test
