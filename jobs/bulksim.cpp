@@ -21,6 +21,7 @@ namespace {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {compute_syntax, run_compute_command},
+      {plan_syntax, run_plan_command},
       {show_syntax, run_show},
       {generate_syntax, run_generate},
       {bench_syntax, run_bench},

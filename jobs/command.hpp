@@ -17,10 +17,12 @@ struct Command {
 int run_bench(const std::vector<std::string>& words);
 int run_compute_command(const std::vector<std::string>& words);
 int run_generate(const std::vector<std::string>& words);
+int run_plan_command(const std::vector<std::string>& words);
 int run_show(const std::vector<std::string>& words);
 
 CommandSyntax bench_syntax();
 CommandSyntax generate_syntax();
+CommandSyntax plan_syntax();
 CommandSyntax show_syntax();
 
 /// True when --help was asked for, and has been printed.

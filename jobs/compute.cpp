@@ -1,75 +1,17 @@
-#include <exception>
 #include <iostream>
-#include <new>
-#include <optional>
 
-#include "bulksim/comm/mpi_environment.hpp"
-#include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/agreement.hpp"
 #include "bulksim/job/compute_job.hpp"
-#include "bulksim/job/job_config.hpp"
 #include "command.hpp"
+#include "distributed.hpp"
 
 namespace bulksim {
 
-namespace {
-
-LogOptions log_options(const OptionValues& options, const Communicator& comm) {
-  LogOptions log;
-  log.format =
-      options.choice("log-format", {"human", "json"}) == 1 ? LogFormat::kJson : LogFormat::kHuman;
-  if (options.flag("verbose")) log.level = LogLevel::kDetail;
-  if (options.flag("quiet")) log.level = LogLevel::kWarning;
-  log.rank = comm.rank();
-  log.ranks = comm.size();
-  return log;
-}
-
-void print_config(const OptionValues& options) {
-  for (const auto& [name, value] : options.all()) {
-    if (name != "config" && name != "print-config") std::cout << name << " = " << value << '\n';
-  }
-}
-
-/// A failure of this rank alone: the others are at work or wait for it, so all end at once.
-[[noreturn]] void fail_alone(MpiEnvironment& mpi, Log& log, ExitCode code, const char* sentence) {
-  log.error("failed", sentence);
-  mpi.abort(code);
-}
-
-}  // namespace
-
 int run_compute_command(const std::vector<std::string>& words) {
-  MpiEnvironment mpi;
-  Communicator& comm = mpi.world();
-  std::optional<Log> log(std::in_place, LogOptions{.rank = comm.rank(), .ranks = comm.size()});
-  try {
-    std::optional<OptionValues> options;
-    together(comm, [&] {
-      options = parse_options(compute_syntax(), words);
-      if (!options->flag("help") && !options->flag("print-config")) make_job_config(*options);
-      log_options(*options, comm);
-    });
-    if (options->flag("help") || options->flag("print-config")) {
-      if (comm.rank() == 0 && !printed_help(compute_syntax(), *options)) print_config(*options);
-      return 0;
-    }
-    log.emplace(log_options(*options, comm));
-    const std::string result =
-        run_compute(make_job_config(*options), {mpi, system_file_calls(), *log});
-    if (comm.rank() == 0) std::cout << result << std::endl;
-    return 0;
-  } catch (const AgreedError& error) {
-    if (comm.rank() == 0) log->error("failed", error.what());
-    return mpi.exit_status(error.code());
-  } catch (const Error& error) {
-    fail_alone(mpi, *log, error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    fail_alone(mpi, *log, ExitCode::kMemory, "there is not enough memory");
-  } catch (const std::exception& error) {
-    fail_alone(mpi, *log, ExitCode::kSoftware, error.what());
-  }
+  return run_distributed(compute_syntax(), words,
+                         [](const OptionValues&, const JobConfig& config, JobContext context) {
+                           const std::string result = run_compute(config, context);
+                           if (context.mpi.world().rank() == 0) std::cout << result << std::endl;
+                         });
 }
 
 }  // namespace bulksim

@@ -11,6 +11,7 @@
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
+#include "job/trial.hpp"
 
 namespace bulksim {
 
@@ -39,25 +40,15 @@ void announce(const RunSetup& setup, Log& log) {
              {{"bytes", setup.schedule.memory_peak()}});
 }
 
-/// Part files of the run, and where their tiles lie.
-struct Layout {
-  std::vector<std::string> paths;
-  std::vector<PartLayout> parts;
-};
+/// A trial costs a second: below this, a run does not take many more.
+constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
 
-Layout make_layout(const Plan& plan, const RunDirectory& run) {
-  Layout layout;
-  if (run.form() == OutputForm::kSingleFile) {
-    layout.parts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity"));
-  } else {
-    for (const RowRange& columns : plan.parts) {
-      layout.parts.push_back(plan_part(plan.grid, columns, "tiles"));
-    }
-  }
-  for (std::size_t part = 0; part < layout.parts.size(); ++part) {
-    layout.paths.push_back(run.part_path(part));
-  }
-  return layout;
+void announce_time(const JobConfig& config, const RunSetup& setup, const Layout& layout,
+                   JobContext context) {
+  if (output_bytes(layout.parts) < kWorthATrial) return;
+  const Trial trial = run_trial(config, setup, context);
+  context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
+                   {{"seconds", trial.seconds}});
 }
 
 /// The output folder, the staging folder and every part, made by rank 0 before the first tile.
@@ -107,6 +98,7 @@ std::string run_compute(const JobConfig& config, JobContext context) {
   timer.begin("lay out");
   RunDirectory run(context.calls, config.output, plan.id());
   const Layout layout = make_layout(plan, run);
+  announce_time(config, setup, layout, context);
   lay_out(config, plan, layout, run, context);
   const auto shares = share_all_tiles(setup, comm.size());
   const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];

@@ -276,4 +276,16 @@ std::string bytes_text(std::int64_t bytes) {
   return text;
 }
 
+std::string duration_text(double seconds) {
+  char text[32];
+  if (seconds < 100) {
+    std::snprintf(text, sizeof text, "%.0f s", seconds);
+  } else if (seconds < 6000) {
+    std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+  }
+  return text;
+}
+
 }  // namespace bulksim

@@ -14,18 +14,6 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(500);
 
-std::string duration_text(double seconds) {
-  char text[32];
-  if (seconds < 100) {
-    std::snprintf(text, sizeof text, "%.0f s", seconds);
-  } else if (seconds < 6000) {
-    std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-  }
-  return text;
-}
-
 }  // namespace
 
 Progress::Progress(Log& log, std::int64_t tiles, std::int64_t bytes)

@@ -20,14 +20,28 @@ FileAttributes attributes_of(const Plan& plan) {
                                        {"error_bound", plan.error_bound}});
 }
 
-/// Folder on whose file system the output goes: the nearest one that exists.
+}  // namespace
+
+Layout make_layout(const Plan& plan, const RunDirectory& run) {
+  Layout layout;
+  if (run.form() == OutputForm::kSingleFile) {
+    layout.parts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity"));
+  } else {
+    for (const RowRange& columns : plan.parts) {
+      layout.parts.push_back(plan_part(plan.grid, columns, "tiles"));
+    }
+  }
+  for (std::size_t part = 0; part < layout.parts.size(); ++part) {
+    layout.paths.push_back(run.part_path(part));
+  }
+  return layout;
+}
+
 std::string existing_folder(FileCalls& calls, std::string path) {
   while (!exists(calls, path) && path != parent_of(path))
     path = parent_of(path);
   return path;
 }
-
-}  // namespace
 
 std::int64_t output_bytes(const std::vector<PartLayout>& parts) {
   std::int64_t bytes = 0;

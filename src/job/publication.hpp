@@ -13,6 +13,17 @@
 
 namespace bulksim {
 
+/// Part files of a run, and where their tiles lie.
+struct Layout {
+  std::vector<std::string> paths;
+  std::vector<PartLayout> parts;
+};
+
+Layout make_layout(const Plan& plan, const RunDirectory& run);
+
+/// Folder on whose file system the output goes: the nearest one that exists.
+std::string existing_folder(FileCalls& calls, std::string path);
+
 /// Bytes of all part files.
 std::int64_t output_bytes(const std::vector<PartLayout>& parts);
 

@@ -76,4 +76,7 @@ std::optional<std::string> nearest(std::string_view word,
 /// A number of bytes for people: "402.7 GB" (powers of 1,000).
 std::string bytes_text(std::int64_t bytes);
 
+/// A duration for people: "42 s", "17 min", "3.5 h".
+std::string duration_text(double seconds);
+
 }  // namespace bulksim

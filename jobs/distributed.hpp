@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bulksim/job/compute_job.hpp"
+#include "bulksim/job/job_config.hpp"
+#include "bulksim/job/options.hpp"
+
+namespace bulksim {
+
+/// Starts MPI where there is a launcher, reads the options, runs `body` on every rank and turns
+/// what it throws into the exit status: all ranks end in an orderly way when all know of the
+/// failure, and at once when only one does.
+///
+/// The syntax has the options that every such command has: help, print-config, log-format, quiet
+/// and verbose.
+int run_distributed(
+    const CommandSyntax& syntax, const std::vector<std::string>& words,
+    const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body);
+
+}  // namespace bulksim

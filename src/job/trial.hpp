@@ -1,0 +1,19 @@
+#pragma once
+
+#include "bulksim/job/compute_job.hpp"
+#include "job/run_setup.hpp"
+
+namespace bulksim {
+
+/// What a few tiles tell of a whole run.
+struct Trial {
+  double seconds = 0.0;          ///< expected for computing and writing all tiles
+  double compute_seconds = 0.0;  ///< expected if the file system took everything at once
+  double bytes_per_s = 0.0;      ///< of all ranks together, to the disk
+};
+
+/// Computes tiles spread over this rank's share and writes them to an unnamed file on the file
+/// system of the output, at most 256 MiB for all ranks together. A collective.
+Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext context);
+
+}  // namespace bulksim
