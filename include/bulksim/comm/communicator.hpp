@@ -12,8 +12,9 @@ namespace bulksim {
 struct CommunicatorOptions {
   /// How long a call waits for the other ranks.
   double deadline_seconds = 120.0;
-  /// Bytes or elements of one message; longer ones are split. MPI counts in 31 bits.
-  std::int64_t largest_message = std::int64_t{1} << 30;
+  /// Bytes or elements of one message; longer ones are split. MPI counts elements in 31 bits, and
+  /// libraries have been seen to count bytes so: this leaves room for elements of 16 bytes.
+  std::int64_t largest_message = std::int64_t{1} << 26;
 };
 
 /// The ranks of a run. Collectives are called by all ranks in the same order; each waits until all
