@@ -5,8 +5,8 @@
 #include "bulksim/core/crc.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/block_sparse.hpp"
+#include "bulksim/sparse/half.hpp"
 #include "sparse/frame_layout.hpp"
-#include "sparse/half.hpp"
 
 namespace bulksim {
 

@@ -9,7 +9,7 @@
 
 #include "bulksim/core/crc.hpp"
 #include "bulksim/core/types.hpp"
-#include "sparse/half.hpp"
+#include "bulksim/sparse/half.hpp"
 #include "test_support.hpp"
 
 namespace bulksim {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+/// Bytes of a piece of a file in their order, as they are or inflated.
+class ByteStream {
+ public:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  /// Fills `to` and returns how many bytes that were: fewer only at the end.
+  virtual std::size_t read(std::span<std::byte> to) = 0;
+};
+
+/// Bytes [at, at + bytes) of a file.
+struct FilePiece {
+  const File* file = nullptr;
+  std::int64_t at = 0;
+  std::int64_t bytes = 0;
+};
+
+enum class Deflate {
+  kRaw,   ///< as in zip
+  kGzip,  ///< one or several gzip streams, one behind the other
+};
+
+/// `piece.file` must outlive the streams.
+std::unique_ptr<ByteStream> stored_bytes(FilePiece piece);
+
+/// Inflates a piece; what is damaged or cut short is an Error (65) that begins with `name`.
+std::unique_ptr<ByteStream> inflated_bytes(FilePiece piece, Deflate format, std::string name);
+
+}  // namespace bulksim

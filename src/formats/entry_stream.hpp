@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bulksim/formats/row_stream.hpp"
+
+namespace bulksim {
+
+/// Some entries of a matrix, in the order of the file.
+struct EntryBlock {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+  std::vector<double> values;
+};
+
+/// The entries of a matrix in the order of the file, for formats that do not go row by row. Rows
+/// and columns are inside the matrix, values are finite.
+class EntryStream {
+ public:
+  EntryStream() = default;
+  EntryStream(const EntryStream&) = delete;
+  EntryStream& operator=(const EntryStream&) = delete;
+  virtual ~EntryStream() = default;
+
+  /// False when no entry is left.
+  virtual bool next(EntryBlock& out) = 0;
+};
+
+/// Entries that are in memory at once while they are put in rows: 12 bytes each.
+inline constexpr std::int64_t kMostEntries = (std::int64_t{1} << 30) / 12;
+
+/// Puts entries in rows; duplicates stay in their order. `open` begins the entries anew: they are
+/// read once to count them and once for each `most_entries` of them.
+std::unique_ptr<RowStream> rows_of_entries(MatrixInfo info,
+                                           std::function<std::unique_ptr<EntryStream>()> open,
+                                           std::int64_t most_entries = kMostEntries);
+
+/// Throws Error (65) about the value of an entry that is not finite.
+[[noreturn]] void refuse_value(const std::string& where, double value);
+
+}  // namespace bulksim
