@@ -52,7 +52,7 @@ void empty_directory(FileCalls& calls, const std::string& path, const std::strin
   const File folder = File::open(calls, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const std::string handle = handle_of(folder);
   for (const std::string& name : list_directory(calls, handle)) {
-    remove_entry(calls, handle + "/" + name, shown + "/" + name, device);
+    remove_entry(calls, inside(handle, name), inside(shown, name), device);
   }
 }
 
@@ -171,6 +171,10 @@ std::string parent_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string inside(const std::string& folder, const std::string& name) {
+  return folder + "/" + name;
 }
 
 std::string real_path(FileCalls& calls, const std::string& path) {

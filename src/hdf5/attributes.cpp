@@ -52,7 +52,8 @@ std::string read_string(const Attribute& attribute, const Datatype& type, const 
   return value;
 }
 
-Value read_value(const Attribute& attribute, const std::string& what) {
+Value read_value(const Attribute& attribute, const std::string& name, const std::string& path) {
+  const std::string what = "the attribute '" + name + "' of '" + path + "'";
   const Dataspace space(H5Aget_space(attribute.get()), "inspect " + what, ExitCode::kDataError);
   const Datatype type(H5Aget_type(attribute.get()), "inspect " + what, ExitCode::kDataError);
   const bool scalar = H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
@@ -93,7 +94,7 @@ Attributes read_attributes(const File& file, const std::string& path) {
         H5Aopen_by_idx(file.get(), ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT),
         "open an attribute of '" + path + "'", ExitCode::kDataError);
     std::string name = name_of(attribute, path);
-    Value value = read_value(attribute, "the attribute '" + name + "' of '" + path + "'");
+    Value value = read_value(attribute, name, path);
     attributes.emplace_back(std::move(name), std::move(value));
   }
   return attributes;

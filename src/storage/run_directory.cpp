@@ -205,7 +205,7 @@ void RunDirectory::seal(const std::string& path) const {
   if (calls_.fstat(entry.descriptor(), &status) == -1) throw system_error("look at", path, errno);
   if (S_ISDIR(status.st_mode)) {
     for (const std::string& name : list_directory(calls_, path))
-      seal(path + "/" + name);
+      seal(inside(path, name));
   } else if (!S_ISREG(status.st_mode)) {
     throw not_ours(path, "is neither a file nor a folder");
   }

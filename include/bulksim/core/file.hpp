@@ -93,6 +93,8 @@ bool exists(FileCalls& calls, const std::string& path);
 bool is_directory(FileCalls& calls, const std::string& path);
 /// The folder that holds `path`; "." for a bare name.
 std::string parent_of(const std::string& path);
+/// The path of `name` in `folder`.
+std::string inside(const std::string& folder, const std::string& name);
 /// The absolute path of what exists, without symbolic links.
 std::string real_path(FileCalls& calls, const std::string& path);
 /// Names in a folder, sorted.
