@@ -1,17 +1,14 @@
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
 #include <vector>
 
-#include <malloc.h>
-
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/log.hpp"
 #include "bulksim/job/job_config.hpp"
-#include "bulksim/storage/hdf5_environment.hpp"
+#include "bulksim/job/process.hpp"
 #include "command.hpp"
 
 namespace bulksim {
@@ -63,14 +60,6 @@ int dispatch(const std::vector<std::string>& words) {
                   (near ? " (did you mean " + *near + "?)" : "; bulksim --help lists them"));
 }
 
-/// Large blocks go back to the system when they are freed, so that what a process holds is what it
-/// uses; and a closed pipe or a file size limit is an error code, not the end.
-void prepare_process() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
-}
-
 }  // namespace
 
 bool printed_help(const CommandSyntax& syntax, const OptionValues& options) {
@@ -83,12 +72,9 @@ bool printed_help(const CommandSyntax& syntax, const OptionValues& options) {
 
 int main(int argc, char** argv) {
   using bulksim::ExitCode;
-  bulksim::prepare_process();
   bulksim::Log log({});
   try {
-    for (const auto& [name, value] : bulksim::shield_hdf5_from_environment()) {
-      log.info("environment", name + "='" + value + "' in the environment has no effect here");
-    }
+    bulksim::prepare_process(log);
     return bulksim::dispatch({argv + 1, argv + argc});
   } catch (const bulksim::Error& error) {
     log.error("failed", error.what());
