@@ -19,6 +19,7 @@ std::vector<std::byte> encode(const Error* failure) {
 }  // namespace
 
 void agree(Communicator& comm, const Error* failure) {
+  comm.wait_for_all();  // a step may take one rank much longer than the others
   std::vector<std::byte> verdict;
   for (const auto& outcome : comm.gather(encode(failure))) {
     if (verdict.empty()) verdict = outcome;

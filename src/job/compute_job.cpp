@@ -120,6 +120,7 @@ std::string run_compute(const JobConfig& config, JobContext context) {
 
   timer.begin("sync");
   files.sync();
+  comm.wait_for_all();
   digests = gather_digests(tiles, digests, shares, comm);
 
   timer.begin("publish");

@@ -47,7 +47,8 @@ CommandSyntax compute_syntax() {
           {"queries", 0, "", "sparse query rows (.csr)"},
           {"output", 'o', "", "folder of versions, or one file NAME.h5"},
           {"zero-rows", 0, "zero", "rows without values: zero (cosine 0) or error"},
-          {"strict", 0, "", "refuse unsorted rows, duplicates and explicit zeros", kFlag},
+          {"strict", 0, "",
+           "refuse rows that are unsorted or without values, duplicates and explicit zeros", kFlag},
           {"pad-dims", 0, "", "let queries and items differ in their number of columns", kFlag},
           {"threads", 'j', "", "threads of a rank; without it: the cores it may use"},
           {"memory", 0, "", "bytes a rank may use (K, M, G, T); without it: 70 % of what is free"},
@@ -70,8 +71,8 @@ JobConfig make_job_config(const OptionValues& options) {
   config.queries = options.text("queries");
   config.output = options.required("output", "the output -o OUT");
   config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
-  config.zero_rows =
-      options.choice("zero-rows", {"zero", "error"}) == 0 ? ZeroRows::kZero : ZeroRows::kError;
+  const bool refused = options.choice("zero-rows", {"zero", "error"}) == 1;
+  config.zero_rows = refused || options.flag("strict") ? ZeroRows::kError : ZeroRows::kZero;
   config.dimensions = options.flag("pad-dims") ? Dimensions::kPad : Dimensions::kMustAgree;
   if (options.has("tile")) config.tile = parse_tile(options.text("tile"));
   if (options.has("parts")) config.parts = options.integer("parts", 1, kMostParts);

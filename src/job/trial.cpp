@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "bulksim/core/phase_timer.hpp"

@@ -21,7 +21,8 @@ enum class ExitCode : int {
   kConfig = 78,        ///< configuration file, or a launcher of a foreign MPI
 };
 
-/// The one exception of the program: a sentence (what is wrong, where, what to do) and an exit code.
+/// The one exception of the program: a sentence (what is wrong, where, what to do) and an exit
+/// code.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
@@ -46,7 +47,7 @@ namespace detail {
 #ifdef NDEBUG
 #define BULKSIM_EXPECT(condition) static_cast<void>(sizeof(condition))
 #else
-#define BULKSIM_EXPECT(condition) \
+#define BULKSIM_EXPECT(condition)     \
   ((condition) ? static_cast<void>(0) \
                : ::bulksim::detail::contract_broken(#condition, __FILE__, __LINE__))
 #endif

@@ -28,8 +28,8 @@ struct TileId {
 /// The matrix cut into tiles; the last row and column of tiles may hang over the edge.
 ///
 ///              column 0    column 1
-///   row 0     | tile 0,0 | tile 0,1 |..   Tiles are numbered column by column: 0,0 1,0 .. 0,1 1,1 ..
-///   row 1     | tile 1,0 | tile 1,1 |..   so that a run of numbers shares its item rows.
+///   row 0     | tile 0,0 | tile 0,1 |..   Tiles are numbered column by column: 0,0 1,0 .. 0,1 1,1
+///   .. row 1     | tile 1,0 | tile 1,1 |..   so that a run of numbers shares its item rows.
 class TileGrid {
  public:
   TileGrid() = default;
