@@ -24,11 +24,14 @@ class StoredBytes final : public ByteStream {
     piece_.file->read(to.first(count), piece_.at);
     piece_.at += static_cast<std::int64_t>(count);
     piece_.bytes -= static_cast<std::int64_t>(count);
+    used_ += static_cast<std::int64_t>(count);
     return count;
   }
+  std::int64_t used() const override { return used_; }
 
  private:
   FilePiece piece_;
+  std::int64_t used_ = 0;
 };
 
 class InflatedBytes final : public ByteStream {
@@ -52,6 +55,7 @@ class InflatedBytes final : public ByteStream {
     }
     return done;
   }
+  std::int64_t used() const override { return used_ - stream_.avail_in; }
 
  private:
   void step() {
@@ -76,6 +80,7 @@ class InflatedBytes final : public ByteStream {
     rest_.bytes -= static_cast<std::int64_t>(count);
     stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
     stream_.avail_in = static_cast<uInt>(count);
+    used_ += static_cast<std::int64_t>(count);
   }
 
   void end_of_stream() {
@@ -89,6 +94,7 @@ class InflatedBytes final : public ByteStream {
   std::string name_;
   std::vector<std::byte> input_;
   z_stream stream_{};
+  std::int64_t used_ = 0;
   bool ended_ = false;
 };
 

@@ -20,6 +20,8 @@ class ByteStream {
 
   /// Fills `to` and returns how many bytes that were: fewer only at the end.
   virtual std::size_t read(std::span<std::byte> to) = 0;
+  /// Bytes of the file that were used up so far.
+  virtual std::int64_t used() const = 0;
 };
 
 /// Bytes [at, at + bytes) of a file.

@@ -45,11 +45,17 @@ enum class VectorKeys {
   kIndices,  ///< decimal numbers of columns
 };
 
+enum class JsonlIds {
+  kRead,    ///< "id", "_id" or "docid": a text or an integer, different in each row
+  kIgnore,  ///< the rows get their names elsewhere
+};
+
 struct JsonlOptions {
   VectorKeys keys = VectorKeys::kTerms;
+  JsonlIds ids = JsonlIds::kRead;
   /// Terms in the order of the columns, and the file they are from; a term outside is an Error.
-  std::optional<TextList> vocabulary;
-  std::string vocabulary_path;
+  std::optional<TextList> vocabulary = {};
+  std::string vocabulary_path = {};
 };
 
 /// One JSON object a line, {"id": ..., "vector": {term: weight, ...}}, in a file, a gzip file or

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "bulksim/core/text_list.hpp"
+
+namespace bulksim {
+
+/// Different texts, numbered from 0 in the order in which they came; at most 2^32 - 1 of them.
+class TermTable {
+ public:
+  static constexpr std::int64_t kAbsent = -1;
+
+  TermTable();
+
+  /// The number of a text, or kAbsent.
+  std::int64_t find(std::string_view text) const;
+  /// The number of a text, which is size() - 1 after the call when it is new.
+  std::int64_t insert(std::string_view text);
+  std::int64_t size() const { return texts_.size(); }
+  const TextList& texts() const { return texts_; }
+
+ private:
+  struct Slot {
+    std::uint32_t tag = 0;     // bits of the hash that do not choose the slot
+    std::uint32_t number = 0;  // plus 1; 0: the slot is free
+  };
+
+  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
+  void grow();
+
+  TextList texts_;
+  std::vector<Slot> slots_;  // a power of two, at most half full
+};
+
+}  // namespace bulksim
