@@ -30,6 +30,17 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "this host";
 }
 
+/// Runs `body` with the device of this thread set, and names the device in its errors.
+template <class Body>
+void on_device(const cuda::Device& device, Body body) {
+  try {
+    device.use();
+    body();
+  } catch (const cuda::CallError& error) {
+    throw Error(error.code(), std::string(error.what()) + " on " + device.description());
+  }
+}
+
 /// The work on one query batch: one thread feeds the device, others check the tiles that come down
 /// and hand them on. The first failure of any thread ends all.
 class Pipeline {
@@ -66,11 +77,7 @@ class Pipeline {
   template <class Body>
   void guarded(Body body) {
     try {
-      device_.use();
-      body();
-    } catch (const cuda::CallError& error) {
-      fail(std::make_exception_ptr(
-          Error(error.code(), std::string(error.what()) + " on " + device_.description())));
+      on_device(device_, body);
     } catch (...) {
       fail(std::current_exception());
     }
@@ -164,10 +171,11 @@ class CudaBackend final : public SimilarityBackend {
 
   void set_queries(const QueryBatch& queries, TileSink& sink) override {
     drain();
-    device_.use();
     recomputed_ = recomputed_tiles();
-    pipeline_.reset();
-    pipeline_.emplace(options_, device_, queries, sink);
+    on_device(device_, [&] {
+      pipeline_.reset();
+      pipeline_.emplace(options_, device_, queries, sink);
+    });
   }
 
   void submit(ItemChunk chunk) override { pipeline_->submit(std::move(chunk)); }
