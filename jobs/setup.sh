@@ -141,7 +141,7 @@ build() {
   }
   grep '^-- bulksim ' "$setup_log" | sed 's/^-- //' >&2
   cmake --build "$build_dir" --target "$target" --parallel "$(build_jobs)" >"$setup_log" 2>&1 || {
-    grep -A 8 -m 1 -E 'error|FAILED' "$setup_log" >&2 || tail -n 8 "$setup_log" >&2
+    grep -m 3 -E 'error: |undefined reference' "$setup_log" >&2 || tail -n 8 "$setup_log" >&2
     fail 70 "the build has failed; all that the compiler said: $setup_log"
   }
 }
