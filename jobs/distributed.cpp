@@ -2,12 +2,15 @@
 
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <new>
 #include <optional>
 
 #include "bulksim/comm/mpi_environment.hpp"
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/log.hpp"
+#include "bulksim/core/phase_timer.hpp"
+#include "bulksim/core/stop_request.hpp"
 #include "bulksim/job/agreement.hpp"
 #include "command.hpp"
 
@@ -43,6 +46,8 @@ void print_config(const OptionValues& options) {
 int run_distributed(
     const CommandSyntax& syntax, const std::vector<std::string>& words,
     const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body) {
+  const Stopwatch watch;
+  listen_to_signals();
   MpiEnvironment mpi;
   Communicator& comm = mpi.world();
   std::optional<Log> log(std::in_place, LogOptions{.rank = comm.rank(), .ranks = comm.size()});
@@ -57,7 +62,9 @@ int run_distributed(
       }
     });
     if (config) {
-      body(*options, *config, {mpi, system_file_calls(), *log});
+      const StopRequest stop(config->max_hours ? stop_after(*config->max_hours) - watch.seconds()
+                                               : std::numeric_limits<double>::infinity());
+      body(*options, *config, {mpi, system_file_calls(), *log, stop});
     } else if (comm.rank() == 0 && !printed_help(syntax, *options)) {
       print_config(*options);
     }

@@ -1,5 +1,7 @@
 #include "bulksim/job/compute_job.hpp"
 
+#include <array>
+#include <string>
 #include <vector>
 
 #include "bulksim/core/phase_timer.hpp"
@@ -86,6 +88,28 @@ std::vector<Digest> gather_digests(const std::vector<std::int64_t>& tiles,
   return all;
 }
 
+/// False when the tiles were left at a border, because a stop was requested.
+bool streamed_all(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  SimilarityBackend& backend, TileSink& output, JobContext context) {
+  try {
+    stream_tiles(setup, tiles, backend, output, context);
+    return true;
+  } catch (const Stopped&) {
+    return false;
+  }
+}
+
+/// Ends all ranks alike when any has stopped. `done` are the tiles of this rank.
+void end_if_stopped(bool stopped, std::int64_t done, std::int64_t tiles, JobContext context) {
+  std::array<std::int64_t, 2> sums{stopped ? 1 : 0, done};
+  context.mpi.world().all_reduce_sum(sums);
+  if (sums[0] == 0) return;
+  const std::string reason = context.stop.reason();
+  throw AgreedError(ExitCode::kTemporary, "stopped at " + std::to_string(100 * sums[1] / tiles) +
+                                              " %" + (reason.empty() ? "" : " after " + reason) +
+                                              "; run the same command to go on");
+}
+
 }  // namespace
 
 std::string run_compute(const JobConfig& config, JobContext context) {
@@ -107,20 +131,24 @@ std::string run_compute(const JobConfig& config, JobContext context) {
   RunReport report;
   TileFiles files(context.calls, plan.grid, layout.paths, layout.parts, TileAccess::kReadWrite);
   std::vector<Digest> digests;
+  bool stopped = false;
+  std::int64_t done = 0;
   {
     Progress progress(context.log, static_cast<std::int64_t>(tiles.size()),
                       output_bytes(layout.parts));
     TileOutput output(plan.grid, files, progress);
     const auto backend = make_cpu_backend({plan.grid, plan.arithmetic, setup.resources.threads});
-    stream_tiles(setup, tiles, *backend, output);
+    stopped = !streamed_all(setup, tiles, *backend, output, context);
     report.backend = backend->description();
     report.recomputed_tiles = backend->recomputed_tiles();
     digests = output.digests();
+    done = progress.done();
   }
 
   timer.begin("sync");
   files.sync();
   comm.wait_for_all();
+  end_if_stopped(stopped, done, plan.grid.count(), context);
   digests = gather_digests(tiles, digests, shares, comm);
 
   timer.begin("publish");

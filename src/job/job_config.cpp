@@ -1,5 +1,6 @@
 #include "bulksim/job/job_config.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "bulksim/core/error.hpp"
@@ -9,6 +10,7 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kMostThreads = 4096;
+constexpr double kEndMargin = 30.0;       // seconds for the last tiles and their way to the disk
 constexpr std::int64_t kMostParts = 240;  // readers under `ulimit -n 256` open all of them
 
 TileShape parse_tile(const std::string& text) {
@@ -32,6 +34,11 @@ TileShape parse_tile(const std::string& text) {
 
 }  // namespace
 
+double stop_after(double hours) {
+  const double seconds = 3600 * hours;
+  return std::min(0.99 * seconds, seconds - std::min(kEndMargin, 0.1 * seconds));
+}
+
 CommandSyntax compute_syntax() {
   using enum OptionKind;
   return {
@@ -53,6 +60,7 @@ CommandSyntax compute_syntax() {
           {"threads", 'j', "", "threads of a rank; without it: the cores it may use"},
           {"memory", 0, "", "bytes a rank may use (K, M, G, T); without it: 70 % of what is free"},
           {"max-output", 0, "", "most bytes to write; without it: half of the free space"},
+          {"max-hours", 0, "", "stop in time to end within this many hours, with exit code 75"},
           {"tile", 0, "", "tile of the output, QxI; part of the plan"},
           {"parts", 0, "", "number of part files; part of the plan"},
           {"chunk", 'c', "", "item rows in flight, rounded up to whole tiles"},
@@ -79,6 +87,7 @@ JobConfig make_job_config(const OptionValues& options) {
   if (options.has("chunk")) config.chunk_rows = options.size("chunk", 1);
   if (options.has("memory")) config.memory = options.size("memory", 1);
   if (options.has("max-output")) config.max_output = options.size("max-output", 0);
+  if (options.has("max-hours")) config.max_hours = options.real("max-hours", 1e-6, 1e6);
   if (options.has("threads")) {
     config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "bulksim/core/stop_request.hpp"
 #include "bulksim/job/options.hpp"
 
 namespace bulksim {
@@ -35,7 +36,8 @@ void Progress::watch(const std::stop_token& stop) {
     const double seconds = watch_.seconds();
     const double fraction =
         static_cast<double>(done_.load(std::memory_order_relaxed)) / static_cast<double>(tiles_);
-    if (fraction > 0 && (log_.is_terminal() || is_due(seconds, fraction))) {
+    const bool asked = take_progress_request();
+    if (fraction > 0 && (asked || log_.is_terminal() || is_due(seconds, fraction))) {
       log_.progress(line(seconds, fraction),
                     {{"fraction", fraction}, {"seconds", seconds}, {"bytes_total", bytes_}});
       last_seconds_ = seconds;

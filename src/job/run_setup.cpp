@@ -5,6 +5,7 @@
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/row_reader.hpp"
+#include "job/guarded_work.hpp"
 
 namespace bulksim {
 
@@ -13,8 +14,8 @@ namespace {
 Inputs open_inputs(const JobConfig& config, JobContext context) {
   Inputs inputs;
   together(context.mpi.world(), [&] {
-    inputs.items = open_matrix(context.calls, config.items);
-    inputs.queries = open_matrix(context.calls, config.query_path());
+    inputs.items = stoppable(open_matrix(context.calls, config.items), context.stop);
+    inputs.queries = stoppable(open_matrix(context.calls, config.query_path()), context.stop);
   });
   return inputs;
 }
@@ -46,11 +47,12 @@ RunSetup set_up_run(const JobConfig& config, JobContext context, PhaseTimer& tim
 }
 
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output) {
+                  SimilarityBackend& backend, TileSink& output, JobContext context) {
   const Plan& plan = setup.plan;
   RowReader query_reader(*setup.inputs.queries, setup.surveys.queries, plan.columns,
                          plan.arithmetic);
   RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
+  GuardedSink guarded(output, context);
   const std::int64_t batch_rows = setup.schedule.query_batch_rows;
   for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
     const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
@@ -59,7 +61,7 @@ void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
     QueryBatch queries;
     queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
     queries.rows = query_reader.read(queries.range);
-    backend.set_queries(queries, output);
+    backend.set_queries(queries, guarded);
     for (const ChunkTask& chunk : chunks) {
       backend.submit({chunk.items, item_reader.read(chunk.items), chunk.tiles});
     }

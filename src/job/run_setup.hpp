@@ -33,9 +33,11 @@ struct RunSetup {
 RunSetup set_up_run(const JobConfig& config, JobContext context, PhaseTimer& timer);
 
 /// Reads, computes and checks these tiles (ascending numbers) and hands them to `output`. Reading
-/// the next chunk, computing two and writing finished stripes go on side by side.
+/// the next chunk, computing two and writing finished stripes go on side by side. Throws Stopped at
+/// a tile border when a stop was requested; tiles that are at work may still be finished until the
+/// backend is gone.
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output);
+                  SimilarityBackend& backend, TileSink& output, JobContext context);
 
 /// The tiles of the whole matrix that each rank computes.
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);

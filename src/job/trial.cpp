@@ -99,7 +99,7 @@ struct Samples {
 };
 
 Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, const File& file,
-                std::int64_t most_bytes) {
+                std::int64_t most_bytes, JobContext context) {
   const TileGrid& grid = setup.plan.grid;
   const std::int64_t tile_bytes = grid.tile().cells() * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t run_bytes = tile_bytes * std::min(grid.rows(), kTilesOfARun);
@@ -109,10 +109,10 @@ Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, c
   TrialOutput output(file, std::max(most_bytes / tile_bytes, std::int64_t{1}) * tile_bytes);
   Samples samples{small.size(), large.size(), 0.0, 0.0, 0.0};
   const Stopwatch small_watch;
-  stream_tiles(setup, small, *backend, output);
+  stream_tiles(setup, small, *backend, output, context);
   samples.small_seconds = small_watch.seconds();
   const Stopwatch large_watch;
-  stream_tiles(setup, large, *backend, output);
+  stream_tiles(setup, large, *backend, output, context);
   samples.large_seconds = large_watch.seconds();
   const Stopwatch sync_watch;
   file.sync_data();
@@ -141,7 +141,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   together(comm, [&] {
     if (share.empty()) return;
     const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
-    samples = measure(setup, share, file, kMostBytes / comm.size());
+    samples = measure(setup, share, file, kMostBytes / comm.size(), context);
   });
   trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
   const double tile_bytes = 4.0 * static_cast<double>(setup.plan.grid.tile().cells());

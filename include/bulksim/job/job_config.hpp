@@ -34,10 +34,14 @@ struct JobConfig {
   std::optional<std::int64_t> memory;      ///< bytes a rank may use
   std::optional<int> threads;              ///< of a rank
   std::optional<std::int64_t> max_output;  ///< bytes
+  std::optional<double> max_hours;         ///< after which the run stops itself
 
   /// The side that queries are read from.
   const std::string& query_path() const { return queries.empty() ? items : queries; }
 };
+
+/// Seconds after which a run of at most `hours` stops itself: early enough to finish its tiles.
+double stop_after(double hours);
 
 /// Options of `bulksim compute`.
 CommandSyntax compute_syntax();

@@ -11,8 +11,8 @@
 namespace bulksim {
 
 /// Shows how far the tiles of a run are: redrawn twice a second on a terminal, otherwise a line
-/// each 10 s in the first minute, then each 1 % or 60 s. Rank 0 speaks for all, whose shares are
-/// equal.
+/// each 10 s in the first minute, then each 1 % or 60 s, and after SIGUSR2 at once. Rank 0 speaks
+/// for all, whose shares are equal.
 class Progress {
  public:
   /// `tiles` are this rank's, `bytes` those of the whole output.
@@ -23,6 +23,7 @@ class Progress {
 
   /// One more tile is done; from any thread.
   void tile_done() { done_.fetch_add(1, std::memory_order_relaxed); }
+  std::int64_t done() const { return done_; }
 
  private:
   void watch(const std::stop_token& stop);

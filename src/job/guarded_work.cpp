@@ -1,0 +1,58 @@
+#include "job/guarded_work.hpp"
+
+#include <utility>
+
+namespace bulksim {
+
+class GuardedSink::Writer final : public TileWriter {
+ public:
+  Writer(std::unique_ptr<TileWriter> writer, JobContext context)
+      : writer_(std::move(writer)), context_(context) {}
+
+  void begin(TileId tile) override {
+    context_.stop.check();
+    writer_->begin(tile);
+  }
+
+  void write(const TileStripe& stripe) override { writer_->write(stripe); }
+
+  void finish() override { writer_->finish(); }
+
+ private:
+  std::unique_ptr<TileWriter> writer_;
+  JobContext context_;
+};
+
+std::unique_ptr<TileWriter> GuardedSink::make_writer() {
+  return std::make_unique<Writer>(sink_.make_writer(), context_);
+}
+
+namespace {
+
+class StoppableSource final : public MatrixSource {
+ public:
+  StoppableSource(std::unique_ptr<MatrixSource> source, const StopRequest& stop)
+      : source_(std::move(source)), stop_(stop) {}
+
+  const MatrixInfo& info() const override { return source_->info(); }
+  void read(RowRange range, CsrMatrix& out) const override {
+    stop_.check();
+    source_->read(range, out);
+  }
+  const RowSurvey* survey() const override { return source_->survey(); }
+  TextList ids() const override { return source_->ids(); }
+  TextList terms() const override { return source_->terms(); }
+
+ private:
+  std::unique_ptr<MatrixSource> source_;
+  const StopRequest& stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixSource> stoppable(std::unique_ptr<MatrixSource> source,
+                                        const StopRequest& stop) {
+  return std::make_unique<StoppableSource>(std::move(source), stop);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/stop_request.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/job/compute_job.hpp"
+
+namespace bulksim {
+
+/// Passes tiles on to another sink; throws Stopped instead of beginning one after a request to
+/// stop.
+class GuardedSink final : public TileSink {
+ public:
+  /// `sink` must outlive this one.
+  GuardedSink(TileSink& sink, JobContext context) : sink_(sink), context_(context) {}
+
+  std::unique_ptr<TileWriter> make_writer() override;
+
+ private:
+  class Writer;
+
+  TileSink& sink_;
+  JobContext context_;
+};
+
+/// The same matrix; reading it throws Stopped after a request to stop.
+std::unique_ptr<MatrixSource> stoppable(std::unique_ptr<MatrixSource> source,
+                                        const StopRequest& stop);
+
+}  // namespace bulksim
