@@ -17,6 +17,7 @@
 #include <cstring>
 #include <span>
 
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -261,6 +262,13 @@ std::int64_t lanes() {
   return kLanes;
 }
 
+void stream(float* out, std::size_t size) {
+  const hn::CappedTag<float, 16> d;
+  for (std::size_t at = 0; at < size; at += hn::Lanes(d))
+    hn::Stream(hn::Zero(d), d, out + at);
+  hwy::FlushStream();
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace bulksim
 HWY_AFTER_NAMESPACE();
@@ -280,6 +288,7 @@ HWY_EXPORT(fine_rows_and_columns);
 HWY_EXPORT(wide_rows);
 HWY_EXPORT(wide_rows_and_columns);
 HWY_EXPORT(lanes);
+HWY_EXPORT(stream);
 
 /// Targets that stand for an option; 0 for any.
 std::int64_t targets_of(Simd simd) {
@@ -319,6 +328,7 @@ CpuKernel CpuKernel::choose(Simd simd) {
   CpuKernel kernel;
   kernel.name_ = hwy::TargetName(target);
   kernel.lanes_ = entry(HWY_DISPATCH_TABLE(lanes), target)();
+  kernel.stream_ = entry(HWY_DISPATCH_TABLE(stream), target);
   kernel.functions_[0][0] = entry(HWY_DISPATCH_TABLE(fine_rows), target);
   kernel.functions_[0][1] = entry(HWY_DISPATCH_TABLE(fine_rows_and_columns), target);
   kernel.functions_[1][0] = entry(HWY_DISPATCH_TABLE(wide_rows), target);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -76,10 +77,13 @@ class CpuKernel {
   const std::string& name() const { return name_; }  ///< "AVX3"
   std::int64_t lanes() const { return lanes_; }      ///< for BlockLayout
   BlockFunction function(Grid grid, Identities identities) const;
+  /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
+  void stream(float* out, std::size_t size) const { stream_(out, size); }
 
  private:
   std::string name_;
   std::int64_t lanes_ = 1;
+  void (*stream_)(float*, std::size_t) = nullptr;
   BlockFunction functions_[2][2] = {};  // [fine, wide][rows, rows and columns]
 };
 
