@@ -2,145 +2,11 @@
 #include "machine.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
-#include <cstring>
-#include <list>
-#include <memory>
 #include <numeric>
-#include <random>
-#include <utility>
-#include <vector>
 
-#include "fiber.hpp"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
+#include "scheduler.hpp"
 
 namespace bulksim::emulator {
-
-namespace {
-
-constexpr unsigned kWarpSize = 32;
-constexpr std::size_t kSharedAlignment = 16;
-constexpr std::size_t kSharedVariables = 256;  // of one kernel; more than any has
-
-/// Thrown inside a thread of a launch that has failed: its stack unwinds.
-struct Abandoned {};
-
-enum class State : unsigned char { kReady, kAtBarrier, kAtWarpOperation, kEnded };
-
-struct Warp;
-
-struct Thread {
-  Fiber fiber;
-  Place place{};
-  Warp* warp = nullptr;
-  State state = State::kEnded;
-  WarpCall call{};           // while at a warp operation
-  std::uint64_t result = 0;  // of the last one
-  Site site{};               // of the barrier or warp operation it waits at
-};
-
-struct Warp {
-  Thread* lanes = nullptr;
-  unsigned live = 0;
-  unsigned waiting = 0;            // lanes at a warp operation
-  char tokens[kWarpSize][2] = {};  // by lowest lane of the mask, and parity of the operation
-  unsigned char parity[kWarpSize] = {};
-};
-
-/// What a block needs while it runs. Blocks take turns with two of these, so that neighbouring
-/// blocks have no token in common and a race between them shows.
-struct BlockState {
-  std::vector<Thread> threads;
-  std::vector<Warp> warps;
-  char barrier_tokens[2] = {};
-  char shared_token = 0;
-};
-
-/// Memory that ends exactly where it should; freed when the launch is over.
-class SharedMemory {
- public:
-  SharedMemory(std::size_t bytes, std::size_t alignment)
-      : bytes_(bytes), reserved_((bytes + alignment - 1) / alignment * alignment) {
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, reserved_)));
-    std::memset(memory_.get(), 0xFF, reserved_);
-    mark_end(true);
-  }
-  ~SharedMemory() {
-    if (memory_) mark_end(false);
-  }
-  SharedMemory(SharedMemory&&) = default;
-  SharedMemory& operator=(SharedMemory&&) = delete;
-
-  std::byte* data() const { return memory_.get(); }
-
- private:
-  void mark_end([[maybe_unused]] bool poisoned) const {
-#ifdef __SANITIZE_ADDRESS__
-    if (poisoned) __asan_poison_memory_region(data() + bytes_, reserved_ - bytes_);
-    if (!poisoned) __asan_unpoison_memory_region(data() + bytes_, reserved_ - bytes_);
-#endif
-  }
-
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  std::size_t bytes_;
-  std::size_t reserved_;
-  std::unique_ptr<std::byte, Free> memory_;
-};
-
-/// The scheduler of one host thread.
-class Machine {
- public:
-  // A thread of the kernel that makes a variable must not free what another has seen.
-  Machine() { variables_.reserve(kSharedVariables); }
-  void run(const Launch& launch, const std::function<void()>& body);
-  unsigned barrier(bool predicate, Site site);
-  std::uint64_t warp_operation(const WarpCall& call);
-  std::byte* dynamic_shared() const { return dynamic_shared_; }
-  void* static_shared(const void* key, std::size_t bytes, std::size_t alignment);
-  unsigned live_lanes() const { return current_->warp->live; }
-  const Place& place() const { return current_->place; }
-  [[noreturn]] void fail(Site site, const std::string& what);
-
- private:
-  static void thread_main(void* machine);
-  void begin_block(std::uint64_t block);
-  void run_block(std::uint64_t block);
-  void resume(Thread& thread);
-  void wait(State state, Site site);
-  void ready_all(State state);
-  void unwind();
-  void report_deadlock();
-  void complete(Warp& warp, unsigned mask);
-  void check_call(const Warp& warp, const WarpCall& call);
-  template <class Sequence>
-  void arrange(Sequence& sequence);
-
-  BlockState states_[2];
-  BlockState* state_ = nullptr;
-  const Launch* launch_ = nullptr;
-  const std::function<void()>* body_ = nullptr;
-  std::vector<unsigned> order_;  // of the threads of a block
-  Thread* current_ = nullptr;
-  unsigned threads_ = 0;
-  unsigned live_ = 0;
-  unsigned at_barrier_ = 0;
-  unsigned predicates_ = 0;
-  unsigned barrier_result_ = 0;
-  unsigned barrier_phase_ = 0;
-  std::byte* dynamic_shared_ = nullptr;
-  std::vector<std::pair<const void*, void*>> variables_;  // static shared memory of the block
-  std::list<SharedMemory> memory_;
-  std::string failure_;
-  std::mt19937_64 random_;
-  char start_token_ = 0;
-  char end_token_ = 0;
-};
 
 template <class Sequence>
 void Machine::arrange(Sequence& sequence) {
@@ -284,86 +150,6 @@ void Machine::ready_all(State state) {
   }
 }
 
-unsigned Machine::barrier(bool predicate, Site site) {
-  if (live_ != threads_) fail(site, "__syncthreads after a thread has left the kernel");
-  for (unsigned i = 0; i < threads_ && at_barrier_ > 0; ++i) {
-    const Thread& other = state_->threads[i];
-    if (other.state == State::kAtBarrier && !(other.site == site)) {
-      fail(site, "others wait at the __syncthreads of line " + std::to_string(other.site.line));
-    }
-    if (other.state == State::kAtBarrier) break;
-  }
-  char* const token = &state_->barrier_tokens[barrier_phase_ % 2];
-  release(token);
-  predicates_ += predicate ? 1U : 0U;
-  if (++at_barrier_ < threads_) {
-    wait(State::kAtBarrier, site);
-  } else {
-    barrier_result_ = predicates_;
-    at_barrier_ = predicates_ = 0;
-    ++barrier_phase_;
-    ready_all(State::kAtBarrier);
-    // the last to come need not be the first to go on
-    if (settings().order != ThreadOrder::kForward) wait(State::kReady, site);
-  }
-  acquire(token);
-  return barrier_result_;
-}
-
-void Machine::check_call(const Warp& warp, const WarpCall& call) {
-  const unsigned lane = current_->place.lane;
-  if ((call.mask >> lane & 1U) == 0) fail(call.site, "the mask leaves out the lane that calls");
-  if ((call.mask & ~warp.live) != 0) {
-    fail(call.site, "the mask names lanes that have left the kernel");
-  }
-  for (unsigned others = call.mask & warp.waiting; others != 0; others &= others - 1) {
-    const WarpCall& other = warp.lanes[std::countr_zero(others)].call;
-    const bool needs_this_lane = (other.mask >> lane & 1U) != 0;  // which is elsewhere, for good
-    if (needs_this_lane && (other.mask != call.mask || !(other.site == call.site))) {
-      fail(call.site, "another lane of the mask waits at the warp operation of line " +
-                          std::to_string(other.site.line));
-    }
-  }
-}
-
-void Machine::complete(Warp& warp, unsigned mask) {
-  std::uint64_t values[kWarpSize] = {};
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    if (mask >> lane & 1U) values[lane] = warp.lanes[lane].call.value;
-  }
-  warp.waiting &= ~mask;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    if ((mask >> lane & 1U) == 0) continue;
-    Thread& thread = warp.lanes[lane];
-    thread.result = thread.call.collect(values, mask, thread.call.argument);
-    if (thread.state == State::kAtWarpOperation) thread.state = State::kReady;
-  }
-}
-
-std::uint64_t Machine::warp_operation(const WarpCall& asked) {
-  Thread& thread = *current_;
-  Warp& warp = *thread.warp;
-  WarpCall call = asked;
-  const auto first = static_cast<unsigned>(warp.lanes - state_->threads.data());
-  const unsigned lanes = std::min(kWarpSize, threads_ - first);
-  if (call.mask == ~0U) call.mask >>= kWarpSize - lanes;  // a short last warp
-  check_call(warp, call);
-  const int lowest = std::countr_zero(call.mask);
-  char* const token = &warp.tokens[lowest][warp.parity[lowest]];
-  if (call.order == MemoryOrder::kOrdered) release(token);
-  thread.call = call;
-  warp.waiting |= 1U << thread.place.lane;
-  if ((warp.waiting & call.mask) != call.mask) {
-    wait(State::kAtWarpOperation, call.site);
-  } else {
-    warp.parity[lowest] ^= 1;
-    complete(warp, call.mask);
-    if (settings().order != ThreadOrder::kForward) wait(State::kReady, call.site);
-  }
-  if (call.order == MemoryOrder::kOrdered) acquire(token);
-  return thread.result;
-}
-
 void* Machine::static_shared(const void* key, std::size_t bytes, std::size_t alignment) {
   for (const auto& [known, memory] : variables_) {
     if (known != key) continue;
@@ -380,8 +166,6 @@ Machine& machine() {
   static thread_local Machine machine;
   return machine;
 }
-
-}  // namespace
 
 Settings& settings() {
   static Settings settings;

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <climits>
+
+#include "backend/cuda/device_functions.cuh"
+#include "backend/cuda/scores.hpp"
+#include "bulksim/sparse/grid.hpp"
+
+// From exact sums to what a score kernel leaves: cosines, row sums, softmax terms.
+namespace bulksim::cuda {
+
+inline constexpr int kPairs = kBlockItems / 2;
+
+/// One query row times one item block.
+struct Task {
+  std::int64_t block;  // of the column of tiles
+  int tile;
+  int row;  // of the tile
+  std::int64_t begin;
+  std::int64_t end;  // entries of the query row; none for padding
+};
+
+__device__ inline Task make_task(const QueryRows& queries, const TileGroup& group,
+                                 Wrapping number) {
+  Task task{};
+  const auto rows = static_cast<Wrapping>(group.tile_queries);
+  const auto tiles = static_cast<Wrapping>(group.tiles);
+  const auto place = static_cast<int>(number % rows);
+  task.tile = static_cast<int>(number / rows % tiles);
+  task.block = static_cast<std::int64_t>(number / rows / tiles);
+  task.row = place;
+  const std::int64_t first = group.first_row[task.tile];
+  if (first + place < queries.rows) {
+    const std::int64_t row = __ldg(queries.order + first + place);
+    task.row = static_cast<int>(row - first);
+    task.begin = __ldg(queries.offsets + row);
+    task.end = __ldg(queries.offsets + row + 1);
+  }
+  return task;
+}
+
+/// The lanes of one warp that finish a row of their own.
+struct WarpTeam {
+  longlong2* sums;
+
+  __device__ int index() const { return static_cast<int>(lane_of_thread()); }
+  __device__ int size() const { return kWarp; }
+  __device__ longlong2 take(int pair) const {
+    const longlong2 value = sums[pair];
+    sums[pair] = make_longlong2(0, 0);
+    return value;
+  }
+  __device__ longlong2 see(int pair) const { return sums[pair]; }
+  __device__ Wrapping sum(Wrapping value) const { return warp_sum(value); }
+  __device__ long long largest(long long value) const { return warp_largest(value); }
+};
+
+/// The threads of a block that finish a row together; each warp has sums of its own.
+struct BlockTeam {
+  longlong2* sums;
+  std::int64_t stride;  // from the sums of one warp to those of the next
+  Wrapping* exchange;   // one place a warp
+
+  __device__ int index() const { return static_cast<int>(threadIdx.x); }
+  __device__ int size() const { return static_cast<int>(blockDim.x); }
+  __device__ int warps() const { return size() / kWarp; }
+  __device__ longlong2 see(int pair) const {
+    longlong2 value = make_longlong2(0, 0);
+    for (int warp = 0; warp < warps(); ++warp) {
+      value.x += sums[warp * stride + pair].x;
+      value.y += sums[warp * stride + pair].y;
+    }
+    return value;
+  }
+  __device__ longlong2 take(int pair) const { return see(pair); }  // the block ends afterwards
+  __device__ Wrapping sum(Wrapping value) const {
+    share(warp_sum(value));
+    Wrapping all = 0;
+    for (int warp = 0; warp < warps(); ++warp)
+      all += exchange[warp];
+    __syncthreads();
+    return all;
+  }
+  __device__ long long largest(long long value) const {
+    share(static_cast<Wrapping>(warp_largest(value)));
+    long long all = LLONG_MIN;
+    for (int warp = 0; warp < warps(); ++warp) {
+      const auto other = static_cast<long long>(exchange[warp]);
+      all = other > all ? other : all;
+    }
+    __syncthreads();
+    return all;
+  }
+  __device__ void share(Wrapping value) const {
+    if (lane_of_thread() == 0) exchange[threadIdx.x / kWarp] = value;
+    __syncthreads();
+  }
+};
+
+template <Output kOutput, Output kPart>
+constexpr bool kHas = (static_cast<int>(kOutput) & static_cast<int>(kPart)) != 0;
+
+/// Largest sum of the items that exist.
+template <class Team>
+__device__ inline long long largest_sum(const Team& team, int valid) {
+  long long largest = LLONG_MIN;
+  for (int pair = team.index(); 2 * pair < valid; pair += team.size()) {
+    const longlong2 sum = team.see(pair);
+    largest = sum.x > largest ? sum.x : largest;
+    if (2 * pair + 1 < valid && sum.y > largest) largest = sum.y;
+  }
+  return team.largest(largest);
+}
+
+__device__ inline void store_pair(float* row, int pair, int width, bool even, longlong2 sum,
+                                  float inverse_one) {
+  const float first = to_cosine(sum.x, inverse_one);
+  const float second = to_cosine(sum.y, inverse_one);
+  if (even) {
+    __stcs(reinterpret_cast<float2*>(row) + pair, make_float2(first, second));
+  } else {
+    __stcs(row + 2 * pair, first);
+    if (2 * pair + 1 < width) __stcs(row + 2 * pair + 1, second);
+  }
+}
+
+/// Turns the sums of a row into cosines and terms, two neighbours a thread, and clears them.
+template <Output kOutput, class Team>
+__device__ inline void finish_row(const Team& team, const BlockGrid& grid, const TileGroup& group,
+                                  const Task& task) {
+  const int width = grid.width(group.first_block + task.block);
+  const int valid = grid.valid(group.first_block + task.block);
+  const bool even = grid.tile_items % 2 == 0;  // rows of an odd tile are not aligned for pairs
+  const long long largest = kHas<kOutput, Output::kTerms> ? largest_sum(team, valid) : 0;
+  float* const row =
+      group.values +
+      (static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row) * grid.tile_items +
+      task.block * kBlockItems;
+  Wrapping row_sum = 0;
+  Wrapping exp_sum = 0;
+  BULKSIM_UNROLL(4)
+  for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
+    const longlong2 sum = team.take(pair);
+    row_sum += static_cast<Wrapping>(sum.x) + static_cast<Wrapping>(sum.y);
+    if (kHas<kOutput, Output::kValues>) store_pair(row, pair, width, even, sum, group.inverse_one);
+    if (kHas<kOutput, Output::kTerms>) {
+      if (2 * pair < valid) {
+        exp_sum += static_cast<Wrapping>(exp_term(sum.x - largest, group.exp_scale));
+      }
+      if (2 * pair + 1 < valid) {
+        exp_sum += static_cast<Wrapping>(exp_term(sum.y - largest, group.exp_scale));
+      }
+    }
+  }
+  row_sum = team.sum(row_sum);
+  if (kHas<kOutput, Output::kTerms>) exp_sum = team.sum(exp_sum);
+  if (team.index() != 0) return;
+  const std::int64_t place = group.place(task.block, task.tile, task.row);
+  group.row_sums[place] = row_sum;
+  if (kHas<kOutput, Output::kTerms>) {
+    group.largest[place] = largest;
+    group.exp_sums[place] = static_cast<long long>(exp_sum);
+  }
+}
+
+}  // namespace bulksim::cuda
