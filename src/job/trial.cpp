@@ -105,8 +105,8 @@ Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, c
   const std::int64_t run_bytes = tile_bytes * std::min(grid.rows(), kTilesOfARun);
   const auto small = spread_tiles(share, grid, 1);
   const auto large = spread_tiles(share, grid, std::max<std::int64_t>(2, most_bytes / run_bytes));
-  const auto backend = make_cpu_backend({grid, setup.plan.arithmetic, setup.resources.threads});
   TrialOutput output(file, std::max(most_bytes / tile_bytes, std::int64_t{1}) * tile_bytes);
+  const auto backend = make_cpu_backend({grid, setup.plan.arithmetic, setup.resources.threads});
   Samples samples{small.size(), large.size(), 0.0, 0.0, 0.0};
   const Stopwatch small_watch;
   stream_tiles(setup, small, *backend, output, context);

@@ -83,7 +83,8 @@ class SimilarityBackend {
 
   /// "cpu (AVX3, 2 threads)", for logs and reports.
   virtual std::string description() const = 0;
-  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks.
+  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
+  /// sink the backend or the next call.
   virtual void set_queries(const QueryBatch& queries, TileSink& sink) = 0;
   /// Hands a chunk over and returns while it is at work; waits while two are. Throws what went
   /// wrong with an earlier chunk.
