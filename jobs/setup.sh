@@ -131,7 +131,7 @@ build() {
   if ! grep -qsFx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build_dir/CMakeCache.txt"; then
     options+=(--fresh)
     ! type ninja >/dev/null 2>&1 || options+=(-G Ninja)
-    ! ccache --show-stats >/dev/null 2>&1 || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    ! ccache --show-stats >/dev/null 2>&1 || options+=(-DCMAKE_{CXX,CUDA}_COMPILER_LAUNCHER=ccache)
   fi
   say "building build/bulksim"
   cmake -S "$root" -B "$build_dir" "${options[@]}" >"$setup_log" 2>&1 || {
