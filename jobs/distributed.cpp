@@ -1,5 +1,6 @@
 #include "distributed.hpp"
 
+#include <atomic>
 #include <exception>
 #include <iostream>
 #include <limits>
@@ -11,22 +12,45 @@
 #include "bulksim/core/log.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/core/stop_request.hpp"
+#include "bulksim/core/watchdog.hpp"
+#include "bulksim/core/watched_calls.hpp"
 #include "bulksim/job/agreement.hpp"
+#include "bulksim/job/failure_record.hpp"
+#include "bulksim/job/process.hpp"
 #include "command.hpp"
 
 namespace bulksim {
 
 namespace {
 
-LogOptions log_options(const OptionValues& options, const Communicator& comm) {
+/// What the command line says, or what is wrong with it: ranks talk about that once they have met.
+struct CommandLine {
+  std::optional<OptionValues> options;
+  LogOptions log;
+  Deadlines deadlines;
+  std::exception_ptr failure;
+};
+
+LogOptions log_options(const OptionValues& options) {
   LogOptions log;
   log.format =
       options.choice("log-format", {"human", "json"}) == 1 ? LogFormat::kJson : LogFormat::kHuman;
   if (options.flag("verbose")) log.level = LogLevel::kDetail;
   if (options.flag("quiet")) log.level = LogLevel::kWarning;
-  log.rank = comm.rank();
-  log.ranks = comm.size();
   return log;
+}
+
+CommandLine read_command_line(const CommandSyntax& syntax, const std::vector<std::string>& words) {
+  CommandLine line;
+  try {
+    line.options = parse_options(syntax, words);
+    line.log = log_options(*line.options);
+    line.deadlines = parse_deadlines(line.options->text("deadlines"));
+    if (line.options->flag("core")) allow_core_dumps();
+  } catch (const Error&) {
+    line.failure = std::current_exception();
+  }
+  return line;
 }
 
 void print_config(const OptionValues& options) {
@@ -35,11 +59,58 @@ void print_config(const OptionValues& options) {
   }
 }
 
-/// A failure of this rank alone: the others are at work or wait for it, so all end at once.
-[[noreturn]] void fail_alone(MpiEnvironment& mpi, Log& log, ExitCode code, const char* sentence) {
-  log.error("failed", sentence);
-  mpi.abort(code);
-}
+/// What a process needs to end in an orderly way, whoever ends it.
+class Supervision {
+ public:
+  explicit Supervision(const CommandLine& line)
+      : log(line.log),
+        failures(system_file_calls()),
+        watchdog(line.deadlines, {[this](const std::string& sentence, const Whereabouts& where) {
+                                    tell("stuck", ExitCode::kUnavailable, sentence, 0, where);
+                                  },
+                                  [this] { end(ExitCode::kUnavailable); }}),
+        calls(make_watched_calls(system_file_calls(), watchdog)) {}
+
+  void met(MpiEnvironment& mpi) {
+    log.set_rank(mpi.world().rank(), mpi.world().size());
+    failures.set_rank(mpi.world().rank());
+    mpi_ = &mpi;
+  }
+
+  /// All ranks know: rank 0 speaks for all.
+  int fail_together(const AgreedError& error) {
+    if ((*mpi_).world().rank() == 0) {
+      tell("failed", error.code(), error.what(), error.error_number(), watchdog.whereabouts());
+    }
+    return (*mpi_).exit_status(error.code());
+  }
+
+  /// A failure of this rank alone: the others are at work or wait for it, so all end at once.
+  [[noreturn]] void fail_alone(ExitCode code, const std::string& sentence, int error_number = 0) {
+    tell("failed", code, sentence, error_number, watchdog.whereabouts());
+    end(code);
+    std::abort();  // not reached: there is an MpiEnvironment
+  }
+
+  Log log;
+  FailureRecord failures;
+  Watchdog watchdog;
+  std::unique_ptr<FileCalls> calls;
+
+ private:
+  void tell(const char* event, ExitCode code, const std::string& sentence, int error_number,
+            const Whereabouts& where) {
+    log.error(event, sentence,
+              {{"phase", where.phase}, {"work", where.work}, {"code", static_cast<int>(code)}});
+    failures.write(code, sentence, error_number, where);
+  }
+
+  void end(ExitCode code) {
+    if (MpiEnvironment* mpi = mpi_) mpi->abort(code);
+  }
+
+  std::atomic<MpiEnvironment*> mpi_ = nullptr;
+};
 
 }  // namespace
 
@@ -48,36 +119,41 @@ int run_distributed(
     const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body) {
   const Stopwatch watch;
   listen_to_signals();
-  MpiEnvironment mpi;
+  const CommandLine line = read_command_line(syntax, words);
+  Supervision supervision(line);
+  std::optional<Watchdog::Watch> meeting(std::in_place, &supervision.watchdog,
+                                         Work{Activity::kInit, "the start of MPI"});
+  MpiEnvironment mpi(
+      {.deadline_seconds = line.deadlines.collective, .watchdog = &supervision.watchdog});
+  meeting.reset();
+  supervision.met(mpi);
   Communicator& comm = mpi.world();
-  std::optional<Log> log(std::in_place, LogOptions{.rank = comm.rank(), .ranks = comm.size()});
   try {
-    std::optional<OptionValues> options;
     std::optional<JobConfig> config;
     together(comm, [&] {
-      options = parse_options(syntax, words);
-      log.emplace(log_options(*options, comm));
-      if (!options->flag("help") && !options->flag("print-config")) {
-        config = make_job_config(*options);
+      if (line.failure) std::rethrow_exception(line.failure);
+      if (!line.options->flag("help") && !line.options->flag("print-config")) {
+        config = make_job_config(*line.options);
       }
     });
     if (config) {
       const StopRequest stop(config->max_hours ? stop_after(*config->max_hours) - watch.seconds()
                                                : std::numeric_limits<double>::infinity());
-      body(*options, *config, {mpi, system_file_calls(), *log, stop});
-    } else if (comm.rank() == 0 && !printed_help(syntax, *options)) {
-      print_config(*options);
+      body(*line.options, *config,
+           {mpi, *supervision.calls, supervision.log, stop, &supervision.watchdog,
+            &supervision.failures});
+    } else if (comm.rank() == 0 && !printed_help(syntax, *line.options)) {
+      print_config(*line.options);
     }
     return 0;
   } catch (const AgreedError& error) {
-    if (comm.rank() == 0) log->error("failed", error.what());
-    return mpi.exit_status(error.code());
+    return supervision.fail_together(error);
   } catch (const Error& error) {
-    fail_alone(mpi, *log, error.code(), error.what());
+    supervision.fail_alone(error.code(), error.what(), error.error_number());
   } catch (const std::bad_alloc&) {
-    fail_alone(mpi, *log, ExitCode::kMemory, "there is not enough memory");
+    supervision.fail_alone(ExitCode::kMemory, "there is not enough memory");
   } catch (const std::exception& error) {
-    fail_alone(mpi, *log, ExitCode::kSoftware, error.what());
+    supervision.fail_alone(ExitCode::kSoftware, error.what());
   }
 }
 

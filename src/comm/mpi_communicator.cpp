@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,6 +52,7 @@ constexpr Patience kForData{std::chrono::microseconds(1), std::chrono::microseco
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
+    const std::lock_guard lock(library_mutex());
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "duplicate the world");
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "set an error handler");
     MPI_Comm_rank(comm_, &rank_);
@@ -59,7 +61,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   ~MpiCommunicator() override {
-    if (usable_) MPI_Comm_free(&comm_);
+    if (usable_) locked([&] { return MPI_Comm_free(&comm_); });
   }
 
   int rank() const override { return rank_; }
@@ -131,7 +133,8 @@ class MpiCommunicator final : public Communicator {
     const auto most = static_cast<std::size_t>(options_.largest_message);
     for (std::size_t done = 0; done < all.size(); done += most) {
       MPI_Request request = MPI_REQUEST_NULL;
-      check(start(all.subspan(done, std::min(most, all.size() - done)), &request), call_);
+      const auto piece = all.subspan(done, std::min(most, all.size() - done));
+      check(locked([&] { return start(piece, &request); }), call_);
       await(request, kForData);
     }
   }
@@ -143,6 +146,9 @@ class MpiCommunicator final : public Communicator {
   }
 
   std::int64_t roll_call(const char* call, std::int64_t count, Counts rule, double deadline) {
+    const bool patient = std::isinf(deadline);
+    const Watchdog::Watch watch(options_.watchdog,
+                                {patient ? Activity::kPeers : Activity::kCollective, call});
     call_ = call;
     deadline_ = deadline;
     mine_ = {};
@@ -153,11 +159,16 @@ class MpiCommunicator final : public Communicator {
       answer_ = judge(rule);
     } else {
       MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Isend(&mine_, sizeof mine_, MPI_BYTE, 0, kCallTag, comm_, &request), call_);
+      check(locked([&] {
+              return MPI_Isend(&mine_, sizeof mine_, MPI_BYTE, 0, kCallTag, comm_, &request);
+            }),
+            call_);
       await(request, kForPeers);
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ibcast(&answer_, sizeof answer_, MPI_BYTE, 0, comm_, &request), call_);
+    check(
+        locked([&] { return MPI_Ibcast(&answer_, sizeof answer_, MPI_BYTE, 0, comm_, &request); }),
+        call_);
     await(request, kForPeers);
     if (answer_.fault[0] != '\0') throw Error(ExitCode::kSoftware, answer_.fault.data());
     return answer_.count;
@@ -168,8 +179,10 @@ class MpiCommunicator final : public Communicator {
     std::vector<MPI_Request> requests(everyone_.size(), MPI_REQUEST_NULL);
     for (int peer = 1; peer < size_; ++peer) {
       const auto at = static_cast<std::size_t>(peer);
-      check(MPI_Irecv(&everyone_[at], sizeof(Calling), MPI_BYTE, peer, kCallTag, comm_,
-                      &requests[at]),
+      check(locked([&] {
+              return MPI_Irecv(&everyone_[at], sizeof(Calling), MPI_BYTE, peer, kCallTag, comm_,
+                               &requests[at]);
+            }),
             call_);
     }
     await(requests, kForPeers, [&] { return absent(requests); });
@@ -180,7 +193,7 @@ class MpiCommunicator final : public Communicator {
     std::vector<std::size_t> peers;
     for (std::size_t peer = 1; peer < requests.size(); ++peer) {
       int done = 0;
-      MPI_Test(&requests[peer], &done, MPI_STATUS_IGNORE);
+      locked([&] { return MPI_Test(&requests[peer], &done, MPI_STATUS_IGNORE); });
       if (done == 0) peers.push_back(peer);
     }
     if (peers.empty()) return "the other ranks";
@@ -216,7 +229,10 @@ class MpiCommunicator final : public Communicator {
     const double deadline = deadline_ * (rank_ == 0 ? 1.0 : 1.1);
     for (auto sleep = patience.first;; sleep = std::min(2 * sleep, patience.longest)) {
       int done = 0;
-      check(MPI_Testall(length(requests), requests.data(), &done, MPI_STATUSES_IGNORE), call_);
+      check(locked([&] {
+              return MPI_Testall(length(requests), requests.data(), &done, MPI_STATUSES_IGNORE);
+            }),
+            call_);
       if (done != 0) return;
       if (watch.seconds() > deadline) give_up(whom(), watch.seconds());
       std::this_thread::sleep_for(sleep);
@@ -246,6 +262,11 @@ class MpiCommunicator final : public Communicator {
 };
 
 }  // namespace
+
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 void require_built_in() {}
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "comm/mpi_library.hpp"
+#include "comm/pulse.hpp"
 
 namespace bulksim {
 
@@ -71,9 +72,13 @@ void MpiEnvironment::join(const Launch& launch, const CommunicatorOptions& optio
   const mpi::Place place = mpi::find_place();
   node_rank_ = place.node_rank;
   node_size_ = place.node_size;
+  if (options.watchdog != nullptr) {
+    pulse_ = mpi::make_pulse(options.deadline_seconds, *options.watchdog);
+  }
 }
 
 MpiEnvironment::~MpiEnvironment() {
+  pulse_.reset();
   world_.reset();
   if (started_) mpi::stop();
 }
@@ -110,6 +115,9 @@ std::string library_name() {
 }
 Place find_place() {
   return {};
+}
+std::unique_ptr<Pulse> make_pulse(double, Watchdog&) {
+  return nullptr;
 }
 std::unique_ptr<Communicator> make_world(const CommunicatorOptions&) {
   return make_self_communicator();

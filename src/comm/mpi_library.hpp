@@ -1,12 +1,24 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "bulksim/comm/communicator.hpp"
 #include "bulksim/core/error.hpp"
 
 namespace bulksim::mpi {
+
+/// Held around every call to MPI, which is asked for no more than MPI_THREAD_SERIALIZED. MPI is one
+/// a process, and so is its lock.
+std::mutex& library_mutex();
+
+/// Calls MPI under the lock.
+template <class Call>
+int locked(const Call& call) {
+  const std::lock_guard lock(library_mutex());
+  return call();
+}
 
 // What the environment needs of MPI. Without MPI there are stand-ins that say so.
 

@@ -26,7 +26,8 @@ ExitCode code_of(int error_number) {
 
 Error system_error(const std::string& action, const std::string& path, int error_number) {
   return Error(code_of(error_number),
-               "cannot " + action + " '" + path + "': " + std::strerror(error_number));
+               "cannot " + action + " '" + path + "': " + std::strerror(error_number),
+               error_number);
 }
 
 namespace detail {

@@ -1,5 +1,6 @@
 #include "bulksim/core/log.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -95,9 +96,14 @@ std::string json_line(LogLevel level, std::string_view event, const std::string&
 
 Log::Log(LogOptions options, std::FILE* stream)
     : options_(options), stream_(stream), terminal_(isatty(fileno(stream)) == 1) {
-  if (options_.rank != 0 && options_.level > LogLevel::kWarning) {
-    options_.level = LogLevel::kWarning;
-  }
+  set_rank(options_.rank, options_.ranks);
+}
+
+void Log::set_rank(int rank, int ranks) {
+  const std::lock_guard lock(mutex_);
+  options_.rank = rank;
+  options_.ranks = ranks;
+  if (rank != 0) options_.level = std::min(options_.level, LogLevel::kWarning);
 }
 
 void Log::error(std::string_view event, const std::string& sentence, Fields fields) {
@@ -122,6 +128,7 @@ void Log::progress(const std::string& sentence, Fields fields) {
 
 void Log::write(LogLevel level, std::string_view event, const std::string& sentence, Fields fields,
                 Redraw redraw) {
+  const std::lock_guard lock(mutex_);
   if (level > options_.level) return;
   std::string line;
   if (options_.format == LogFormat::kJson) {
@@ -134,7 +141,6 @@ void Log::write(LogLevel level, std::string_view event, const std::string& sente
     }
     line += sentence + (redraw == Redraw::kYes ? "" : "\n");
   }
-  const std::lock_guard lock(mutex_);
   const bool human = options_.format == LogFormat::kHuman;
   if (human && drawn_) line = (redraw == Redraw::kYes ? "\r\033[K" : "\n") + line;
   drawn_ = human && redraw == Redraw::kYes;

@@ -1,5 +1,6 @@
 #include "job/guarded_work.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace bulksim {
@@ -11,16 +12,22 @@ class GuardedSink::Writer final : public TileWriter {
 
   void begin(TileId tile) override {
     context_.stop.check();
+    watch_.reset();
+    watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = tile});
     writer_->begin(tile);
   }
 
   void write(const TileStripe& stripe) override { writer_->write(stripe); }
 
-  void finish() override { writer_->finish(); }
+  void finish() override {
+    writer_->finish();
+    watch_.reset();
+  }
 
  private:
   std::unique_ptr<TileWriter> writer_;
   JobContext context_;
+  std::optional<Watchdog::Watch> watch_;
 };
 
 std::unique_ptr<TileWriter> GuardedSink::make_writer() {

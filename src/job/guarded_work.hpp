@@ -9,8 +9,8 @@
 
 namespace bulksim {
 
-/// Passes tiles on to another sink; throws Stopped instead of beginning one after a request to
-/// stop.
+/// Passes tiles on to another sink, under the eye of the watchdog; throws Stopped instead of
+/// beginning one after a request to stop.
 class GuardedSink final : public TileSink {
  public:
   /// `sink` must outlive this one.

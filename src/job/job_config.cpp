@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <sstream>
 
 #include "bulksim/core/error.hpp"
 
@@ -39,6 +41,35 @@ double stop_after(double hours) {
   return std::min(0.99 * seconds, seconds - std::min(kEndMargin, 0.1 * seconds));
 }
 
+Deadlines parse_deadlines(const std::string& text) {
+  Deadlines deadlines;
+  const std::map<std::string, double*> fields = {{"init", &deadlines.init},
+                                                 {"read", &deadlines.read},
+                                                 {"tile", &deadlines.tile},
+                                                 {"write", &deadlines.write},
+                                                 {"collective", &deadlines.collective}};
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto equals = word.find('=');
+    const std::string number = equals == std::string::npos ? word : word.substr(equals + 1);
+    const auto field = fields.find(word.substr(0, equals));
+    double seconds = 0.0;
+    const auto [end, status] =
+        std::from_chars(number.data(), number.data() + number.size(), seconds);
+    const bool known = field != fields.end() || equals == std::string::npos;
+    if (status != std::errc{} || end != number.data() + number.size() || !(seconds >= 0.1) ||
+        !known) {
+      throw Error(ExitCode::kUsage, "--deadlines has '" + word +
+                                        "' (must be init, read, tile, write or collective, '=' "
+                                        "and at least 0.1 seconds, or the seconds alone)");
+    }
+    for (const auto& [name, value] : fields) {
+      if (equals == std::string::npos || name == field->first) *value = seconds;
+    }
+  }
+  return deadlines;
+}
+
 CommandSyntax compute_syntax() {
   using enum OptionKind;
   return {
@@ -64,6 +95,9 @@ CommandSyntax compute_syntax() {
           {"tile", 0, "", "tile of the output, QxI; part of the plan"},
           {"parts", 0, "", "number of part files; part of the plan"},
           {"chunk", 'c', "", "item rows in flight, rounded up to whole tiles"},
+          {"deadlines", 0, "init=180,read=300,tile=120,write=300,collective=120",
+           "seconds after which a step counts as stuck and the run ends with 69"},
+          {"core", 0, "", "allow core dumps, which hold parts of the embeddings", kFlag},
           {"config", 0, "", "file of lines 'option = value'; the command line wins"},
           {"print-config", 0, "", "print the effective options and stop", kFlag},
           {"log-format", 0, "human", "human or json, one object a line"},

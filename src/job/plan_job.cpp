@@ -32,8 +32,8 @@ Json alternatives(const RunSetup& setup, std::int64_t full) {
 Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial,
               JobContext context) {
   const RunDirectory run(context.calls, config.output, setup.plan.id());
-  const Layout layout = make_layout(setup.plan, run);
-  const std::int64_t bytes = output_bytes(layout.parts);
+  const PartSet layout = make_layout(setup.plan, run);
+  const std::int64_t bytes = output_bytes(layout.layouts);
   Json json;
   json["schema"] = 1;
   json["plan"] = Json::parse(setup.plan.to_json());
@@ -99,7 +99,7 @@ void print(const Json& json, std::ostream& out) {
 }  // namespace
 
 void run_plan(const JobConfig& config, PlanFormat format, JobContext context, std::ostream& out) {
-  PhaseTimer timer;
+  PhaseTimer timer(context.watchdog);
   const RunSetup setup = set_up_run(config, context, timer);
   timer.end();
   Trial trial = run_trial(config, setup, context);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bulksim/core/watchdog.hpp"
+
 namespace bulksim {
 
 struct CommunicatorOptions {
@@ -15,6 +17,7 @@ struct CommunicatorOptions {
   /// Bytes or elements of one message; longer ones are split. MPI counts elements in 31 bits, and
   /// libraries have been seen to count bytes so: this leaves room for elements of 16 bytes.
   std::int64_t largest_message = std::int64_t{1} << 26;
+  Watchdog* watchdog = nullptr;  ///< learns of every call, and of ranks that are lost
 };
 
 /// The ranks of a run. Collectives are called by all ranks in the same order; each waits until all

@@ -9,6 +9,10 @@
 
 namespace bulksim {
 
+namespace mpi {
+class Pulse;
+}
+
 /// What the environment variables of a process say of the launcher that started it.
 struct Launch {
   static constexpr int kUnknown = 0;
@@ -27,7 +31,8 @@ Launch detect_launch(const std::function<const char*(const char*)>& variable);
 /// process that was started alone is a world of one and needs no MPI at all.
 ///
 /// Throws Error (78) when the launcher announces several tasks but MPI sees one (a foreign MPI, or
-/// no PMIx), or when the program was built without MPI.
+/// no PMIx), or when the program was built without MPI. With a watchdog in its options, ranks give
+/// each other signs of life.
 class MpiEnvironment {
  public:
   explicit MpiEnvironment(const CommunicatorOptions& options = {});
@@ -57,6 +62,7 @@ class MpiEnvironment {
   int node_size_ = 1;
   std::string library_ = "none";
   std::unique_ptr<Communicator> world_;
+  std::unique_ptr<mpi::Pulse> pulse_;  // tells a rank that works from one that is lost
 };
 
 }  // namespace bulksim

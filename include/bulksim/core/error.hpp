@@ -25,12 +25,16 @@ enum class ExitCode : int {
 /// code.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+  Error(ExitCode code, const std::string& sentence, int error_number = 0)
+      : std::runtime_error(sentence), code_(code), error_number_(error_number) {}
 
   ExitCode code() const { return code_; }
+  /// errno of the system call that failed, or 0.
+  int error_number() const { return error_number_; }
 
  private:
   ExitCode code_;
+  int error_number_;
 };
 
 /// The error of a failed system call: "cannot <action> '<path>': <strerror>", with the exit code

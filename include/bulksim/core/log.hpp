@@ -43,6 +43,9 @@ class Log {
   /// On a terminal the line is drawn over the one before; elsewhere it is an ordinary line.
   void progress(const std::string& sentence, Fields fields = {});
 
+  /// From now on this is one of several ranks: those other than 0 show warnings and errors only.
+  void set_rank(int rank, int ranks);
+
   bool is_terminal() const { return terminal_; }
   const LogOptions& options() const { return options_; }
 

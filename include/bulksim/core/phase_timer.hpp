@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "bulksim/core/watchdog.hpp"
+
 namespace bulksim {
 
 /// Seconds since construction, on the monotonic clock.
@@ -21,9 +23,13 @@ class Stopwatch {
 /// Wall-clock seconds of the named phases of a run, in the order in which they began.
 class PhaseTimer {
  public:
+  /// `watchdog` learns of every phase; it may be null.
+  explicit PhaseTimer(Watchdog* watchdog = nullptr) : watchdog_(watchdog) {}
+
   /// Ends the phase at work, if there is one, and begins `name`.
   void begin(std::string name) {
     end();
+    if (watchdog_ != nullptr) watchdog_->begin_phase(name);
     phases_.emplace_back(std::move(name), 0.0);
     running_ = true;
     watch_ = Stopwatch();
@@ -37,6 +43,7 @@ class PhaseTimer {
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
 
  private:
+  Watchdog* watchdog_;
   std::vector<std::pair<std::string, double>> phases_;
   Stopwatch watch_;
   bool running_ = false;

@@ -6,6 +6,8 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/log.hpp"
 #include "bulksim/core/stop_request.hpp"
+#include "bulksim/core/watchdog.hpp"
+#include "bulksim/job/failure_record.hpp"
 #include "bulksim/job/job_config.hpp"
 
 namespace bulksim {
@@ -16,6 +18,8 @@ struct JobContext {
   FileCalls& calls;
   Log& log;
   const StopRequest& stop = kOnlySignals;
+  Watchdog* watchdog = nullptr;       ///< or nobody watches
+  FailureRecord* failures = nullptr;  ///< or nothing is recorded
 };
 
 /// Computes the similarity matrix and publishes it; returns the path that a reader opens (at rank

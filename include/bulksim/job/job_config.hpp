@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/watchdog.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 
@@ -42,6 +43,10 @@ struct JobConfig {
 
 /// Seconds after which a run of at most `hours` stops itself: early enough to finish its tiles.
 double stop_after(double hours);
+
+/// Reads "init=180,read=300,tile=120,write=300,collective=120", any of them, or one number for all;
+/// throws Error (64) for anything else.
+Deadlines parse_deadlines(const std::string& text);
 
 /// Options of `bulksim compute`.
 CommandSyntax compute_syntax();

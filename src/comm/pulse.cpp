@@ -1,0 +1,226 @@
+#include "comm/pulse.hpp"
+
+#if BULKSIM_HAS_MPI
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include "bulksim/core/phase_timer.hpp"
+#include "comm/mpi_library.hpp"
+
+namespace bulksim::mpi {
+
+namespace {
+
+constexpr double kTick = 0.1;          // seconds
+constexpr double kLongestPause = 5.0;  // between two signs of life
+constexpr double kLastPatience = 5.0;  // an end waits so long for the others
+constexpr double kLauncherTime = 3.0;  // the launcher ends the ranks of a dead one, and knows why
+constexpr int kTag = 3;
+
+enum class Sign : std::int32_t { kAlive, kFarewell };
+
+struct Message {
+  Sign sign = Sign::kAlive;
+  std::int32_t process = 0;
+  std::uint64_t process_space = 0;  // within which a process number means something
+  std::array<char, 64> host{};
+  std::array<char, 200> where{};
+};
+
+template <std::size_t N>
+void copy_text(const std::string& from, std::array<char, N>& to) {
+  std::snprintf(to.data(), to.size(), "%s", from.c_str());
+}
+
+/// A hash of the running system and its namespace of process numbers.
+std::uint64_t process_space() {
+  std::array<char, 256> text{};
+  const ssize_t length = readlink("/proc/self/ns/pid", text.data(), text.size());
+  std::string key(text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
+    key.append(text.data(), std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+  }
+  return std::hash<std::string>{}(key);
+}
+
+/// What is known of a rank at the other end.
+struct Peer {
+  int rank = 0;
+  Message incoming;
+  Message outgoing;
+  Message last;  // zeros until the first message
+  MPI_Request receive = MPI_REQUEST_NULL;
+  MPI_Request send = MPI_REQUEST_NULL;
+  bool broken = false;  // MPI has given the connection up
+  double heard = 0.0;   // seconds of `Beat::now_`
+};
+
+class Beat final : public Pulse {
+ public:
+  Beat(double deadline, Watchdog& watchdog)
+      : deadline_(deadline), pause_(std::min(kLongestPause, deadline / 4)), watchdog_(watchdog) {
+    locked([&] { return MPI_Comm_dup(MPI_COMM_WORLD, &comm_); });
+    locked([&] { return MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN); });
+    int rank = 0;
+    int size = 1;
+    locked([&] { return MPI_Comm_rank(comm_, &rank) | MPI_Comm_size(comm_, &size); });
+    for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) {
+      peers_.emplace_back().rank = peer;
+    }
+    mine_.process = getpid();
+    mine_.process_space = process_space();
+    gethostname(mine_.host.data(), mine_.host.size() - 1);
+    for (Peer& peer : peers_)
+      listen(peer);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+
+  ~Beat() override {
+    thread_.request_stop();
+    thread_.join();
+    locked([&] { return MPI_Comm_free(&comm_); });
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    double sent = -pause_;
+    while (!stop.stop_requested()) {
+      advance();
+      for (Peer& peer : peers_)
+        hear(peer);
+      if (now_ - sent >= pause_) {
+        say(Sign::kAlive);
+        sent = now_;
+      }
+      for (const Peer& peer : peers_)
+        judge(peer);
+    }
+    say_farewell();
+  }
+
+  /// Time in which this process stood still does not count.
+  void advance() {
+    std::this_thread::sleep_for(std::chrono::duration<double>(kTick));
+    now_ += std::min(watch_.seconds(), 4 * kTick);
+    watch_ = Stopwatch();
+  }
+
+  void listen(Peer& peer) {
+    locked([&] {
+      return MPI_Irecv(&peer.incoming, sizeof(Message), MPI_BYTE, peer.rank, kTag, comm_,
+                       &peer.receive);
+    });
+  }
+
+  static bool is_done(Peer& peer, MPI_Request& request) {
+    int done = 0;
+    const int status = locked([&] { return MPI_Test(&request, &done, MPI_STATUS_IGNORE); });
+    peer.broken = peer.broken || status != MPI_SUCCESS;
+    return !peer.broken && done != 0;
+  }
+  static bool is_free(Peer& peer) { return is_done(peer, peer.send); }
+
+  void hear(Peer& peer) {
+    while (!has_left(peer) && is_done(peer, peer.receive)) {
+      peer.last = peer.incoming;
+      peer.heard = now_;
+      if (!has_left(peer)) listen(peer);
+    }
+  }
+
+  static bool has_left(const Peer& peer) { return peer.last.sign == Sign::kFarewell; }
+
+  /// To everyone whose last message has gone: a rank that hangs must not silence the others.
+  void say(Sign sign) {
+    const Whereabouts where = watchdog_.whereabouts();
+    copy_text(where.phase + (where.work.empty() ? "" : ", " + where.work), mine_.where);
+    mine_.sign = sign;
+    for (Peer& peer : peers_) {
+      if (!is_free(peer)) continue;
+      peer.outgoing = mine_;
+      locked([&] {
+        return MPI_Isend(&peer.outgoing, sizeof(Message), MPI_BYTE, peer.rank, kTag, comm_,
+                         &peer.send);
+      });
+    }
+  }
+
+  void judge(const Peer& peer) {
+    if (has_left(peer)) return;
+    if (has_died(peer)) {
+      watchdog_.expire(name(peer) + " has died (process " + std::to_string(peer.last.process) +
+                           "); run the same command again",
+                       kLauncherTime);
+    }
+    if (peer.broken) {
+      watchdog_.expire("the connection to " + name(peer) + " is lost; run the same command again",
+                       kLauncherTime);
+    }
+    if (now_ - peer.heard > deadline_) {
+      watchdog_.expire(name(peer) + " was silent for " +
+                       std::to_string(static_cast<int>(now_ - peer.heard)) +
+                       " s: it hangs or its host is lost; run the same command again");
+    }
+  }
+
+  bool has_died(const Peer& peer) const {
+    return peer.last.process != 0 && peer.last.process_space == mine_.process_space &&
+           kill(peer.last.process, 0) == -1 && errno == ESRCH;
+  }
+
+  static std::string name(const Peer& peer) {
+    std::string text = "rank " + std::to_string(peer.rank);
+    if (peer.last.process == 0) return text;
+    return text + " on host '" + peer.last.host.data() + "' (last in: " + peer.last.where.data() +
+           ")";
+  }
+
+  /// Everyone who has left listens no more and needs no further message.
+  void say_farewell() {
+    bool said = false;
+    for (const Stopwatch watch; watch.seconds() < kLastPatience;) {
+      if (!said && std::ranges::all_of(peers_, is_free)) {
+        say(Sign::kFarewell);
+        said = true;
+      }
+      for (Peer& peer : peers_)
+        hear(peer);
+      if (said && std::ranges::all_of(peers_, has_left)) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  double deadline_;
+  double pause_;
+  Watchdog& watchdog_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<Peer> peers_;
+  Message mine_;
+  Stopwatch watch_;
+  double now_ = 0.0;  // seconds in which this process has run
+  std::jthread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pulse> make_pulse(double deadline_seconds, Watchdog& watchdog) {
+  return std::make_unique<Beat>(deadline_seconds, watchdog);
+}
+
+}  // namespace bulksim::mpi
+
+#endif
