@@ -7,6 +7,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/log.hpp"
+#include "bulksim/job/import_job.hpp"
 #include "bulksim/job/job_config.hpp"
 #include "bulksim/job/process.hpp"
 #include "command.hpp"
@@ -17,11 +18,9 @@ namespace {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
-      {compute_syntax, run_compute_command},
-      {plan_syntax, run_plan_command},
-      {show_syntax, run_show},
-      {generate_syntax, run_generate},
-      {bench_syntax, run_bench},
+      {compute_syntax, run_compute_command}, {plan_syntax, run_plan_command},
+      {import_syntax, run_import},           {show_syntax, run_show},
+      {generate_syntax, run_generate},       {bench_syntax, run_bench},
   };
   return all;
 }

@@ -17,6 +17,7 @@ struct Command {
 int run_bench(const std::vector<std::string>& words);
 int run_compute_command(const std::vector<std::string>& words);
 int run_generate(const std::vector<std::string>& words);
+int run_import(const std::vector<std::string>& words);
 int run_plan_command(const std::vector<std::string>& words);
 int run_show(const std::vector<std::string>& words);
 

@@ -2,6 +2,8 @@
 #include <charconv>
 #include <functional>
 #include <numeric>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,7 +81,7 @@ class VectorReader {
   std::int64_t used_ = 0;  // by the files that are finished
 };
 
-/// Which column a key stands for.
+/// Which columns keys stand for.
 class KeyColumns {
  public:
   KeyColumns() = default;
@@ -87,7 +89,9 @@ class KeyColumns {
   KeyColumns& operator=(const KeyColumns&) = delete;
   virtual ~KeyColumns() = default;
 
-  virtual Column of(std::string_view key, const VectorReader& vectors) = 0;
+  /// Appends the columns of the keys of a vector, in their order.
+  virtual void append(std::span<const std::string_view> keys, const VectorReader& vectors,
+                      std::vector<Column>& out) = 0;
   virtual std::int64_t count() const = 0;
   virtual TextList terms() const = 0;
 };
@@ -100,14 +104,17 @@ class KeyColumns {
 /// Keys are decimal numbers; there are as many columns as the largest of them asks for.
 class IndexColumns final : public KeyColumns {
  public:
-  Column of(std::string_view key, const VectorReader& vectors) override {
-    Column column = 0;
-    const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), column);
-    if (status != std::errc{} || end != key.data() + key.size()) {
-      refuse_key(vectors, key, "is no number of a column (0 to 4294967295)");
+  void append(std::span<const std::string_view> keys, const VectorReader& vectors,
+              std::vector<Column>& out) override {
+    for (const std::string_view key : keys) {
+      Column column = 0;
+      const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), column);
+      if (status != std::errc{} || end != key.data() + key.size()) {
+        refuse_key(vectors, key, "is no number of a column (0 to 4294967295)");
+      }
+      count_ = std::max(count_, std::int64_t{column} + 1);
+      out.push_back(column);
     }
-    count_ = std::max(count_, std::int64_t{column} + 1);
-    return column;
   }
   std::int64_t count() const override { return count_; }
   TextList terms() const override { return {}; }
@@ -125,17 +132,25 @@ class ListedColumns final : public KeyColumns {
     BULKSIM_EXPECT(table_.size() == terms.size());
   }
 
-  Column of(std::string_view key, const VectorReader& vectors) override {
-    const std::int64_t column = table_.find(key);
-    if (column == TermTable::kAbsent) {
-      refuse_key(vectors, key, "is no term of the vocabulary '" + path_ + "'");
+  void append(std::span<const std::string_view> keys, const VectorReader& vectors,
+              std::vector<Column>& out) override {
+    for (const std::int64_t column : table_.find_all(keys)) {
+      if (column == TermTable::kAbsent) {
+        refuse_key(vectors, first_absent(keys), "is no term of the vocabulary '" + path_ + "'");
+      }
+      out.push_back(static_cast<Column>(column));
     }
-    return static_cast<Column>(column);
   }
   std::int64_t count() const override { return table_.size(); }
   TextList terms() const override { return table_.texts(); }
 
  private:
+  std::string_view first_absent(std::span<const std::string_view> keys) const {
+    return *std::find_if(keys.begin(), keys.end(), [&](std::string_view key) {
+      return table_.find(key) == TermTable::kAbsent;
+    });
+  }
+
   std::string path_;
   TermTable table_;
 };
@@ -146,8 +161,7 @@ class CollectedColumns final : public KeyColumns {
   CollectedColumns(FileCalls& calls, const std::string& path) {
     VectorReader vectors(calls, files_of(calls, path));
     while (const JsonlVector* vector = vectors.next(JsonlPart::kKeys)) {
-      for (const std::string_view key : vector->keys)
-        table_.insert(key);
+      table_.insert_all(vector->keys);
     }
     const TextList& texts = table_.texts();
     sorted_.resize(static_cast<std::size_t>(texts.size()));
@@ -159,14 +173,17 @@ class CollectedColumns final : public KeyColumns {
       columns_[sorted_[column]] = static_cast<Column>(column);
   }
 
-  Column of(std::string_view key, const VectorReader& vectors) override {
-    const std::int64_t number = table_.find(key);
-    if (number == TermTable::kAbsent) {
-      throw Error(ExitCode::kTemporary, vectors.place() +
-                                            " has changed while it was read: it has "
-                                            "a new key; run the same command again");
+  void append(std::span<const std::string_view> keys, const VectorReader& vectors,
+              std::vector<Column>& out) override {
+    for (const std::int64_t number : table_.find_all(keys)) {
+      if (number == TermTable::kAbsent) {
+        throw Error(ExitCode::kTemporary,
+                    vectors.place() +
+                        " has changed while it was read: it has a new key; run the same command "
+                        "again");
+      }
+      out.push_back(columns_[static_cast<std::size_t>(number)]);
     }
-    return columns_[static_cast<std::size_t>(number)];
   }
   std::int64_t count() const override { return table_.size(); }
   TextList terms() const override {
@@ -229,19 +246,20 @@ class JsonlStream final : public RowStream {
   /// A JSON object has no order, so its entries are put in that of the columns; duplicates keep
   /// theirs.
   void append(const JsonlVector& vector, CsrMatrix& out) {
-    entries_.clear();
-    for (std::size_t at = 0; at < vector.keys.size(); ++at) {
-      entries_.emplace_back(columns_->of(vector.keys[at], vectors_), vector.weights[at]);
-    }
-    const auto by_column = [](const auto& a, const auto& b) { return a.first < b.first; };
-    if (!std::is_sorted(entries_.begin(), entries_.end(), by_column)) {
-      std::stable_sort(entries_.begin(), entries_.end(), by_column);
-    }
-    for (const auto& [column, weight] : entries_) {
-      out.col_indices.push_back(column);
-      out.values.push_back(weight);
-    }
+    const std::size_t begin = out.values.size();
+    columns_->append(vector.keys, vectors_, out.col_indices);
+    out.values.insert(out.values.end(), vector.weights.begin(), vector.weights.end());
     out.row_offsets.push_back(static_cast<std::int64_t>(out.values.size()));
+    const auto columns = std::span(out.col_indices).subspan(begin);
+    if (std::is_sorted(columns.begin(), columns.end())) return;
+    order_.resize(columns.size());
+    for (std::size_t at = 0; at < order_.size(); ++at)
+      order_[at] = {columns[at], static_cast<std::uint32_t>(at)};
+    std::sort(order_.begin(), order_.end());
+    for (std::size_t at = 0; at < order_.size(); ++at) {
+      columns[at] = order_[at].first;
+      out.values[begin + at] = vector.weights[order_[at].second];
+    }
   }
 
   VectorReader vectors_;
@@ -250,7 +268,7 @@ class JsonlStream final : public RowStream {
   MatrixInfo info_;
   TermTable ids_;
   TextList terms_;
-  std::vector<std::pair<Column, double>> entries_;
+  std::vector<std::pair<Column, std::uint32_t>> order_;  // of the entries of one row
 };
 
 std::unique_ptr<KeyColumns> make_columns(FileCalls& calls, const std::string& path,

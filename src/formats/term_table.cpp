@@ -30,7 +30,44 @@ std::int64_t TermTable::find(std::string_view text) const {
 }
 
 std::int64_t TermTable::insert(std::string_view text) {
-  const std::uint64_t hash = hash_of(text);
+  return insert(text, hash_of(text));
+}
+
+std::span<const std::int64_t> TermTable::find_all(std::span<const std::string_view> texts) {
+  fetch(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    numbers_[i] = std::int64_t{slots_[slot_of(texts[i], hashes_[i])].number} - 1;
+  return numbers_;
+}
+
+std::span<const std::int64_t> TermTable::insert_all(std::span<const std::string_view> texts) {
+  fetch(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    numbers_[i] = insert(texts[i], hashes_[i]);
+  return numbers_;
+}
+
+/// Hashes the texts and asks for the memory of each step before any of them needs it: a large table
+/// lies in no cache, and a search alone would wait three times.
+void TermTable::fetch(std::span<const std::string_view> texts) {
+  const std::size_t mask = slots_.size() - 1;
+  hashes_.resize(texts.size());
+  numbers_.resize(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    hashes_[i] = hash_of(texts[i]);
+    __builtin_prefetch(&slots_[hashes_[i] & mask]);
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    numbers_[i] = slots_[hashes_[i] & mask].number;
+    __builtin_prefetch(
+        &texts_.offsets[numbers_[i] == 0 ? 0 : static_cast<std::size_t>(numbers_[i] - 1)]);
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (numbers_[i] != 0) __builtin_prefetch(texts_[numbers_[i] - 1].data());
+  }
+}
+
+std::int64_t TermTable::insert(std::string_view text, std::uint64_t hash) {
   Slot& slot = slots_[slot_of(text, hash)];
   if (slot.number != 0) return std::int64_t{slot.number} - 1;
   if (texts_.size() == std::numeric_limits<std::uint32_t>::max() - 1) {

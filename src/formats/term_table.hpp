@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,10 @@ class TermTable {
   std::int64_t find(std::string_view text) const;
   /// The number of a text, which is size() - 1 after the call when it is new.
   std::int64_t insert(std::string_view text);
+  /// As `find` and `insert` of each of several texts, which then wait for memory together; the
+  /// result is valid until the next call.
+  std::span<const std::int64_t> find_all(std::span<const std::string_view> texts);
+  std::span<const std::int64_t> insert_all(std::span<const std::string_view> texts);
   std::int64_t size() const { return texts_.size(); }
   const TextList& texts() const { return texts_; }
 
@@ -28,11 +33,15 @@ class TermTable {
     std::uint32_t number = 0;  // plus 1; 0: the slot is free
   };
 
+  std::int64_t insert(std::string_view text, std::uint64_t hash);
   std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
+  void fetch(std::span<const std::string_view> texts);
   void grow();
 
   TextList texts_;
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::vector<Slot> slots_;            // a power of two, at most half full
+  std::vector<std::uint64_t> hashes_;  // of the texts of one call
+  std::vector<std::int64_t> numbers_;  // of the same texts
 };
 
 }  // namespace bulksim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bulksim/core/text_list.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+
+namespace bulksim {
+
+/// Terms in the order of the columns, and where they are from.
+struct NamedVocabulary {
+  TextList terms;
+  std::string path;
+};
+
+/// The two sides of a run.
+struct SourcePair {
+  std::unique_ptr<MatrixSource> queries;
+  std::unique_ptr<MatrixSource> items;
+};
+
+/// Brings both sides to the same columns, so that equal terms are equal columns:
+///
+///   a vocabulary is given     its order; a side without terms must have as many columns
+///   both have the same terms  nothing to do
+///   both have terms           those of both, sorted by their bytes
+///   neither has terms         a side that does not say how many columns it has gets those of the
+///                             other
+///
+/// Where columns are numbered anew the rows are mapped when they are read. Throws Error (65) when
+/// only one side has terms, or when a term is missing in the vocabulary that is given.
+SourcePair match_columns(SourcePair sources, const std::optional<NamedVocabulary>& vocabulary);
+
+}  // namespace bulksim

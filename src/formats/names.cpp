@@ -1,0 +1,28 @@
+#include "bulksim/formats/names.hpp"
+
+#include <simdjson.h>
+
+#include "bulksim/core/error.hpp"
+#include "formats/line_reader.hpp"
+#include "formats/term_table.hpp"
+
+namespace bulksim {
+
+TextList read_names(FileCalls& calls, const std::string& path) {
+  LineReader lines(calls, path);
+  TermTable names;
+  while (const auto line = lines.next()) {
+    const auto fail = [&](const std::string& what) {
+      throw Error(ExitCode::kDataError, lines.place() + " " + what);
+    };
+    if (line->empty()) fail("is empty, but each line is a name");
+    if (!simdjson::validate_utf8(*line)) fail("is not valid UTF-8");
+    const std::int64_t place = names.insert(*line);
+    if (place != lines.number() - 1) {
+      fail("repeats the name '" + std::string(*line) + "' of line " + std::to_string(place + 1));
+    }
+  }
+  return names.texts();
+}
+
+}  // namespace bulksim
