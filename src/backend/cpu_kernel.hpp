@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "backend/aligned_buffer.hpp"
 #include "backend/item_blocks.hpp"
@@ -14,14 +15,9 @@
 namespace bulksim {
 
 /// A query entry whose column is present in the sub-block at hand.
-struct PresentEntry {
-  std::uint32_t rank;
-  std::int32_t value;
-};
-
-/// The same entry on its way into the accumulators.
 struct WeightedColumn {
-  BlockColumn column;
+  std::uint32_t start;   ///< as in BlockColumn
+  std::uint32_t groups;  ///< as in BlockColumn
   std::int32_t weight;
 };
 
@@ -29,18 +25,28 @@ struct WeightedColumn {
 class KernelScratch {
  public:
   /// Enough for sub-blocks of `items` and query rows of `longest` entries.
-  void require(std::int64_t items, std::int64_t longest);
-  static std::int64_t bytes(std::int64_t items, std::int64_t longest);
+  void require(std::int64_t items, std::int64_t longest) {
+    accumulators_.require(static_cast<std::size_t>(accumulators_of(items)));
+    const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than kept
+    lists_.require(entries);
+    dense_.require(entries);
+  }
+  static std::int64_t bytes(std::int64_t items, std::int64_t longest) {
+    constexpr std::size_t kEntryBytes = 2 * sizeof(WeightedColumn);
+    return accumulators_of(items) * std::int64_t{sizeof(std::int64_t)} +
+           (longest + 1) * static_cast<std::int64_t>(kEntryBytes);
+  }
+  /// One an item of a padded sub-block, and the spare ones.
+  static std::int64_t accumulators_of(std::int64_t items) {
+    return ItemBlock::padded(items) + kSpareItems;
+  }
 
-  /// One an item, then the spare ones; zeros between calls.
   std::int64_t* accumulators() { return accumulators_.data(); }
-  PresentEntry* present() { return present_.data(); }
   WeightedColumn* lists() { return lists_.data(); }
   WeightedColumn* dense() { return dense_.data(); }
 
  private:
   AlignedBuffer<std::int64_t> accumulators_;
-  AlignedBuffer<PresentEntry> present_;
   AlignedBuffer<WeightedColumn> lists_;
   AlignedBuffer<WeightedColumn> dense_;
 };
@@ -64,27 +70,38 @@ enum class Identities {
   kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
 };
 
-/// Computes a task. Returns the number of row identities that do not hold.
-using BlockFunction = std::int64_t (*)(const BlockTask&);
+/// Computes a task; 2^-2 bits of the grid. Returns the number of row identities that do not hold.
+using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
 
-/// The kernel, compiled for one instruction set.
+/// What is compiled once for each instruction set.
+struct KernelFunctions {
+  std::int64_t lanes;
+  void (*stream)(float* out, std::size_t size);
+  BlockFunction any_sign[2];  ///< by Identities
+  BlockFunction non_negative[2];
+  BlockFunction wide[2];
+};
+
+/// The kernel for one instruction set.
 class CpuKernel {
  public:
   /// The best one of this machine, or the one asked for; throws Error (64) when the machine or the
   /// build lacks it.
   static CpuKernel choose(Simd simd);
 
-  const std::string& name() const { return name_; }  ///< "AVX3"
-  std::int64_t lanes() const { return lanes_; }      ///< for BlockLayout
-  BlockFunction function(Grid grid, Identities identities) const;
+  const std::string& name() const { return name_; }        ///< "AVX3"
+  std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
+  /// `signs` are those of queries and items together.
+  BlockFunction function(Grid grid, Signs signs, Identities identities) const;
   /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
-  void stream(float* out, std::size_t size) const { stream_(out, size); }
+  void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
 
  private:
+  CpuKernel(std::string name, const KernelFunctions& functions)
+      : name_(std::move(name)), functions_(functions) {}
+
   std::string name_;
-  std::int64_t lanes_ = 1;
-  void (*stream_)(float*, std::size_t) = nullptr;
-  BlockFunction functions_[2][2] = {};  // [fine, wide][rows, rows and columns]
+  KernelFunctions functions_;
 };
 
 }  // namespace bulksim

@@ -49,47 +49,45 @@ void ItemBlock::count(const LabelledRows& items, RowRange rows, std::uint32_t la
 /// Decides which columns are dense and where each one begins.
 void ItemBlock::place_columns(const BlockLayout& layout) {
   const double dense_from = layout.dense_share * static_cast<double>(items_);
-  const auto dense_groups = static_cast<std::uint32_t>(padded_items()) / kPostingGroup;
-  std::uint32_t groups = 0;
+  const auto dense_lines = static_cast<std::uint32_t>(padded_items() / kLineValues);
+  constexpr std::uint32_t kSize = PostingGroup::kSize;
+  groups_ = 0;
   dense_columns_ = 0;
-  columns_.require(members_);
+  columns_.require(std::size_t{members_} + 1);
+  columns_.data()[members_] = {};
   for (std::uint32_t rank = 0; rank < members_; ++rank) {
     std::uint32_t& entries = cursors_.data()[rank];
     BlockColumn& column = columns_.data()[rank];
     if (static_cast<double>(entries) > dense_from) {
-      column = {static_cast<std::uint32_t>(dense_columns_++) * dense_groups, 0};
+      column = {static_cast<std::uint32_t>(dense_columns_++) * dense_lines, 0, {}};
     } else {
-      column = {groups, (entries + kPostingGroup - 1) / kPostingGroup};
-      groups += column.groups;
+      column = {groups_, (entries + kSize - 1) / kSize, {}};
+      groups_ += column.groups;
     }
     entries = 0;
   }
-  postings_ = std::size_t{groups} * kPostingGroup;
 }
 
 void ItemBlock::fill(const LabelledRows& items, RowRange rows, std::int64_t lanes) {
   const std::size_t dense_values = to_size(dense_columns_ * padded_items());
-  const std::size_t sums = to_size(segments());
-  posting_items_.require(postings_);
-  posting_values_.require(postings_);
+  postings_.require(groups_);
   dense_.require(dense_values);
-  column_sums_.require(members_ * sums);
   std::fill_n(dense_.data(), dense_values, 0);
-  std::fill_n(column_sums_.data(), members_ * sums, std::uint64_t{0});
 
   const std::uint32_t* rank = ranks_.data();
   for (std::int64_t item = 0; item < items_; ++item) {
     const std::size_t place = dense_place(item, lanes);
     const std::size_t segment = to_size(item / kFineRows);
     for (const LabelledEntry& entry : items.row(rows.begin + item)) {
-      const BlockColumn& column = columns_.data()[*rank];
-      column_sums_.data()[*rank * sums + segment] += static_cast<std::uint64_t>(entry.value);
+      BlockColumn& column = columns_.data()[*rank];
+      column.sums[segment] += static_cast<std::uint64_t>(entry.value);
       if (column.groups == 0) {
-        dense_.data()[column.begin() + place] = entry.value;
+        dense_.data()[column.start * to_size(kLineValues) + place] = entry.value;
       } else {
-        const std::size_t at = column.begin() + cursors_.data()[*rank]++;
-        posting_items_.data()[at] = static_cast<std::uint16_t>(item);
-        posting_values_.data()[at] = entry.value;
+        const std::uint32_t at = cursors_.data()[*rank]++;
+        PostingGroup& group = postings_.data()[column.start + at / PostingGroup::kSize];
+        group.items[at % PostingGroup::kSize] = static_cast<std::uint16_t>(item);
+        group.values[at % PostingGroup::kSize] = entry.value;
       }
       ++rank;
     }
@@ -98,14 +96,14 @@ void ItemBlock::fill(const LabelledRows& items, RowRange rows, std::int64_t lane
 
 /// Fills the last group of each list with postings that add 0 to accumulators nobody reads.
 void ItemBlock::pad() {
-  const std::int64_t spare = padded_items();
+  const auto spare = static_cast<std::uint32_t>(padded_items());
+  constexpr std::uint32_t kSize = PostingGroup::kSize;
   for (std::uint32_t rank = 0; rank < members_; ++rank) {
     const BlockColumn& column = columns_.data()[rank];
-    const std::size_t size = std::size_t{column.groups} * kPostingGroup;
-    for (std::size_t at = cursors_.data()[rank]; at < size; ++at) {
-      posting_items_.data()[column.begin() + at] =
-          static_cast<std::uint16_t>(spare + static_cast<std::int64_t>(at) % kSpareItems);
-      posting_values_.data()[column.begin() + at] = 0;
+    for (std::uint32_t at = cursors_.data()[rank]; at < column.groups * kSize; ++at) {
+      PostingGroup& group = postings_.data()[column.start + at / kSize];
+      group.items[at % kSize] = static_cast<std::uint16_t>(spare + (rank + at) % kSpareItems);
+      group.values[at % kSize] = 0;
     }
   }
 }
@@ -115,12 +113,12 @@ std::int64_t ItemBlock::bytes(std::int64_t items, std::int64_t nnz, std::int64_t
   const std::int64_t blocks = divide_up(items, layout.items);
   const std::int64_t members =
       blocks * std::min(labels, divide_up(nnz, std::max<std::int64_t>(blocks, 1)));
-  const std::int64_t segments = divide_up(std::min(layout.items, items), kFineRows);
-  const std::int64_t member_bytes = std::int64_t{sizeof(BlockColumn)} + 4 + 8 * segments;
+  constexpr std::size_t kMemberBytes = sizeof(BlockColumn) + sizeof(std::uint32_t);
   // half of the entries in columns twice as full as a dense column must be: a usual case
   const auto dense_bytes =
       static_cast<std::int64_t>(static_cast<double>(nnz) / std::max(layout.dense_share, 0.01));
-  return blocks * ranked_set_bytes(labels) + members * member_bytes + nnz * (4 + 6) + dense_bytes;
+  return blocks * ranked_set_bytes(labels) + members * std::int64_t{kMemberBytes} + nnz * (4 + 6) +
+         dense_bytes;
 }
 
 }  // namespace bulksim

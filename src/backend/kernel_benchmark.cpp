@@ -116,7 +116,8 @@ class Benchmark {
   }
 
   std::int64_t multiply_block(const ItemBlock& block, Hashing hashing, Thread& thread) {
-    const BlockFunction kernel = kernel_.function(options_.arithmetic, Identities::kRows);
+    const BlockFunction kernel =
+        kernel_.function(options_.arithmetic, common_signs(queries_, items_), Identities::kRows);
     BlockTask task;
     task.queries = &queries_;
     task.block = &block;
@@ -126,7 +127,7 @@ class Benchmark {
     std::int64_t failed = 0;
     for (std::int64_t row = 0; row < queries_.rows(); row += kRowsAtOnce) {
       task.rows = {row, std::min(row + kRowsAtOnce, queries_.rows())};
-      failed += kernel(task);
+      failed += kernel(task, inverse_one(options_.arithmetic));
       if (hashing == Hashing::kOff) continue;
       const auto values = static_cast<std::size_t>(task.rows.size() * block.items());
       thread.hasher.update(std::as_bytes(std::span(thread.out.data(), values)));

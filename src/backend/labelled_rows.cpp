@@ -11,12 +11,15 @@ void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary
   offsets_.assign(1, 0);
   entries_.clear();
   longest_ = 0;
+  signs_ = Signs::kNonNegative;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const auto columns = rows.columns_of(row);
     const auto values = rows.values_of(row);
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
       const std::uint32_t label = vocabulary.label(columns[entry]);
-      if (label != RankedSet::kAbsent) entries_.push_back({label, values[entry]});
+      if (label == RankedSet::kAbsent) continue;
+      entries_.push_back({label, values[entry]});
+      if (values[entry] < 0) signs_ = Signs::kAny;
     }
     const auto end = static_cast<std::int64_t>(entries_.size());
     longest_ = std::max(longest_, end - offsets_.back());

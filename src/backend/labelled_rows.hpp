@@ -17,6 +17,9 @@ struct LabelledEntry {
   std::int32_t value;
 };
 
+/// What is known of the signs of values.
+enum class Signs { kAny, kNonNegative };
+
 /// Canonical rows on the labels of a query vocabulary, in the order of their columns. Entries
 /// outside the vocabulary meet no query and are dropped.
 class LabelledRows {
@@ -28,6 +31,7 @@ class LabelledRows {
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
+  Signs signs() const { return signs_; }
   std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
   /// Entries of neighbouring rows.
   std::span<const LabelledEntry> entries(RowRange range) const {
@@ -45,6 +49,11 @@ class LabelledRows {
   std::vector<std::int64_t> offsets_{0};
   std::vector<LabelledEntry> entries_;
   std::int64_t longest_ = 0;
+  Signs signs_ = Signs::kNonNegative;
 };
+
+inline Signs common_signs(const LabelledRows& a, const LabelledRows& b) {
+  return a.signs() == b.signs() ? a.signs() : Signs::kAny;
+}
 
 }  // namespace bulksim

@@ -45,7 +45,7 @@ LabelledQueries::LabelledQueries(const QueryBatch& queries)
 
 TileWorker::TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel)
     : options_(options),
-      kernel_(kernel.function(options.arithmetic, Identities::kRowsAndColumns)),
+      kernel_(kernel),
       layout_{options.sub_block, options.dense_share, kernel.lanes()},
       stripe_rows_(rows_of_a_stripe(options.grid.tile())) {
   const TileShape& tile = options_.grid.tile();
@@ -67,6 +67,8 @@ void TileWorker::begin_column(const LabelledQueries& queries, const ItemChunk& c
     if (begin < end) block.build(items_, {begin, end}, queries.vocabulary.size(), layout_);
     begin = end;
   }
+  const Signs signs = common_signs(queries.rows, items_);
+  function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns);
   scratch_.require(std::min(layout_.items, items.size()), queries.rows.longest());
 }
 
@@ -120,7 +122,7 @@ bool TileWorker::compute_stripe(RowRange rows) {
     task.block = &block;
     task.out = stripe_.data() + item;
     task.column_sums = column_sums;
-    failed += kernel_(task);
+    failed += function_(task, inverse_one(options_.arithmetic));
     item += block.items();
     column_sums += block.padded_items();
   }

@@ -47,11 +47,12 @@ class TileWorker {
   bool columns_hold(RowRange rows);
 
   CpuBackendOptions options_;
-  BlockFunction kernel_;
+  CpuKernel kernel_;
   BlockLayout layout_;
   std::int64_t stripe_rows_;
   const LabelledQueries* queries_ = nullptr;
   const ItemChunk* chunk_ = nullptr;
+  BlockFunction function_ = nullptr;
   RowRange local_items_;  // of the column of tiles, within the chunk
   RowRange local_rows_;   // of the tile, within the query batch
   LabelledRows items_;

@@ -113,7 +113,7 @@ struct CpuBackendOptions {
   Grid arithmetic;
   int threads = 1;
   Simd simd = Simd::kBest;
-  std::int64_t sub_block = 2048;  ///< items of one inner step, at most 61,440
+  std::int64_t sub_block = 2048;  ///< items of one inner step, at most 2,048
   double dense_share = 0.12;      ///< columns in more than this share of a sub-block are dense
   /// Called with each stripe before its checks, from any thread: where a test spoils values.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;

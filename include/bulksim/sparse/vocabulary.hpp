@@ -15,10 +15,10 @@ namespace bulksim {
 /// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
 class RankedSet {
  public:
-  void reset(std::int64_t size) {
-    words_.assign(static_cast<std::size_t>(size / 64 + 1), Word{});
+  void reset(std::int64_t size) { words_.assign(static_cast<std::size_t>(size / 64 + 1), Word{}); }
+  void insert(std::uint32_t number) {
+    words_[number / 64].bits |= std::uint64_t{1} << (number % 64);
   }
-  void insert(std::uint32_t number) { words_[number / 64].bits |= std::uint64_t{1} << (number % 64); }
   /// Fixes the ranks after the last insert; returns the number of members.
   std::uint32_t rank();
 
@@ -29,6 +29,17 @@ class RankedSet {
     const std::uint64_t bit = std::uint64_t{1} << (number % 64);
     if ((word.bits & bit) == 0) return kAbsent;
     return word.before + static_cast<std::uint32_t>(std::popcount(word.bits & (bit - 1)));
+  }
+  /// What `find` tells, without a branch: for members that cannot be predicted.
+  struct Place {
+    std::uint32_t smaller;  ///< members below the number
+    std::uint32_t present;  ///< 1 for a member, else 0
+  };
+  Place place(std::uint32_t number) const {
+    const Word& word = words_.data()[number / 64];
+    const std::uint64_t below = (std::uint64_t{1} << (number % 64)) - 1;
+    return {word.before + static_cast<std::uint32_t>(std::popcount(word.bits & below)),
+            static_cast<std::uint32_t>((word.bits >> (number % 64)) & 1)};
   }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
 
