@@ -95,6 +95,16 @@ CommandSyntax compute_syntax() {
           {"tile", 0, "", "tile of the output, QxI; part of the plan"},
           {"parts", 0, "", "number of part files; part of the plan"},
           {"chunk", 'c', "", "item rows in flight, rounded up to whole tiles"},
+          {"recompute", 0, "", "make a new version though the same result is published", kFlag},
+          {"durability", 0, "on", "off: no syncs, no lease, no journal; a stop loses the run"},
+          {"verify", 0, "sample", "tiles read again before publishing: none, sample or full"},
+          {"guard", 0, "", "do not publish what differs too much from the version before", kFlag},
+          {"accept-change", 0, "", "publish it all the same", kFlag},
+          {"keep", 0, "3", "versions to keep, the current one always"},
+          {"keep-days", 0, "7", "days after which unfinished work of other plans is removed"},
+          {"commit-bytes", 0, "1G", "finished tiles are made durable each so many bytes a rank"},
+          {"commit-seconds", 0, "30", "or after so many seconds"},
+          {"metrics-file", 0, "", "a second place for the metrics of the run"},
           {"deadlines", 0, "init=180,read=300,tile=120,write=300,collective=120",
            "seconds after which a step counts as stuck and the run ends with 69"},
           {"core", 0, "", "allow core dumps, which hold parts of the embeddings", kFlag},
@@ -106,6 +116,27 @@ CommandSyntax compute_syntax() {
           {"help", 'h', "", "this text", kFlag},
       }};
 }
+
+namespace {
+
+void set_keeping(const OptionValues& options, JobConfig& config) {
+  constexpr double kMostDays = 36'500;
+  constexpr double kMostSeconds = 86'400;
+  config.repeat = options.flag("recompute") ? Repeat::kRecompute : Repeat::kReuse;
+  config.durability =
+      options.choice("durability", {"on", "off"}) == 0 ? Durability::kOn : Durability::kOff;
+  constexpr ReadBack kReadBacks[] = {ReadBack::kNone, ReadBack::kSample, ReadBack::kFull};
+  config.read_back = kReadBacks[options.choice("verify", {"none", "sample", "full"})];
+  if (options.flag("guard")) config.guard = Guard::kOn;
+  if (options.flag("accept-change")) config.guard = Guard::kAccept;
+  config.keep = options.integer("keep", 1);
+  config.keep_days = options.real("keep-days", 0, kMostDays);
+  config.commit.bytes = options.size("commit-bytes", 1);
+  config.commit.seconds = options.real("commit-seconds", 0.001, kMostSeconds);
+  config.metrics_file = options.text("metrics-file");
+}
+
+}  // namespace
 
 JobConfig make_job_config(const OptionValues& options) {
   JobConfig config;
@@ -125,6 +156,7 @@ JobConfig make_job_config(const OptionValues& options) {
   if (options.has("threads")) {
     config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
   }
+  set_keeping(options, config);
   return config;
 }
 

@@ -5,10 +5,16 @@
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "bulksim/storage/tile_inspection.hpp"
+#include "bulksim/storage/versions.hpp"
+#include "job/publish_guard.hpp"
 
 namespace bulksim {
 
 namespace {
+
+constexpr std::int64_t kSampleOf = 100;  // one tile of so many is read back
+constexpr double kSecondsToRetire = 60.0;
 
 FileAttributes attributes_of(const Plan& plan) {
   return result_attributes(plan.grid, {{"plan", plan.id().hex()},
@@ -20,18 +26,46 @@ FileAttributes attributes_of(const Plan& plan) {
                                        {"error_bound", plan.error_bound}});
 }
 
+/// A single file has no tiles.idx, so its attributes tell the digests.
+FileAttributes file_attributes(const Plan& plan, const std::vector<Digest>& digests) {
+  FileAttributes attributes = attributes_of(plan);
+  if (!digests.empty()) attributes.emplace_back("tile_digests", group_digests(digests));
+  return attributes;
+}
+
+/// Looks at tiles once more, before anybody else does.
+void read_back(const Publication& publication, FileCalls& calls) {
+  if (publication.config.read_back == ReadBack::kNone) return;
+  const TileGrid& grid = publication.plan.grid;
+  const std::int64_t stride = publication.config.read_back == ReadBack::kFull ? 1 : kSampleOf;
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t tile = 0; tile < grid.count(); tile += stride)
+    tiles.push_back(tile);
+  TileFiles files(calls, grid, publication.parts.paths, publication.parts.layouts,
+                  TileAccess::kRead);
+  const auto findings = inspect_tiles(files, grid, tiles, publication.threads);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    if (findings[i].digest == publication.digests[static_cast<std::size_t>(tiles[i])]) continue;
+    const TileId id = grid.id(tiles[i]);
+    throw Error(ExitCode::kDataError,
+                "tile " + std::to_string(id.row) + "," + std::to_string(id.column) +
+                    " reads otherwise than it was written: this storage loses data, nothing was "
+                    "published; the same command computes the damaged tiles again");
+  }
+}
+
 }  // namespace
 
-Layout make_layout(const Plan& plan, const RunDirectory& run) {
-  Layout layout;
+PartSet make_layout(const Plan& plan, const RunDirectory& run) {
+  PartSet layout;
   if (run.form() == OutputForm::kSingleFile) {
-    layout.parts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity"));
+    layout.layouts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity"));
   } else {
     for (const RowRange& columns : plan.parts) {
-      layout.parts.push_back(plan_part(plan.grid, columns, "tiles"));
+      layout.layouts.push_back(plan_part(plan.grid, columns, "tiles"));
     }
   }
-  for (std::size_t part = 0; part < layout.parts.size(); ++part) {
+  for (std::size_t part = 0; part < layout.layouts.size(); ++part) {
     layout.paths.push_back(run.part_path(part));
   }
   return layout;
@@ -50,16 +84,20 @@ std::int64_t output_bytes(const std::vector<PartLayout>& parts) {
   return bytes;
 }
 
-void check_output_size(const JobConfig& config, const Plan& plan,
-                       const std::vector<PartLayout>& parts, JobContext context) {
-  const std::int64_t bytes = output_bytes(parts);
+void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
+                       JobContext context) {
+  const std::int64_t bytes = output_bytes(parts.layouts);
+  std::int64_t there = 0;
+  for (std::size_t part = 0; part < parts.paths.size(); ++part) {
+    if (exists(context.calls, parts.paths[part])) there += parts.layouts[part].file_bytes;
+  }
   const std::int64_t free =
       context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
   context.log.info("output",
                    "will write " + bytes_text(bytes) + " to '" + config.output + "' (" +
                        bytes_text(std::max<std::int64_t>(free, 0)) + " free there)",
                    {{"bytes", bytes}, {"free", free}});
-  const std::int64_t limit = config.max_output.value_or(free < 0 ? bytes : free / 2);
+  const std::int64_t limit = config.max_output.value_or(free < 0 ? bytes : free / 2 + there);
   if (bytes <= limit) return;
   const std::int64_t row_bytes = 4 * plan.grid.shape().items;
   throw Error(ExitCode::kIoError,
@@ -69,28 +107,48 @@ void check_output_size(const JobConfig& config, const Plan& plan,
                   std::to_string(limit / std::max<std::int64_t>(row_bytes, 1)) + " would fit)");
 }
 
-std::string publish(RunDirectory& run, const Plan& plan, const std::vector<PartLayout>& parts,
-                    const std::vector<Digest>& digests, const std::string& report_json,
-                    FileCalls& calls) {
+std::string publish(RunDirectory& run, const Publication& publication, FileCalls& calls) {
+  publication.still_ours();
+  const Plan& plan = publication.plan;
+  const PartSet& parts = publication.parts;
+  read_back(publication, calls);
+  check_guard(publication, run, calls);
   if (run.form() == OutputForm::kSingleFile) {
-    write_attributes(calls, run.part_path(0), plan.grid, parts.front(), attributes_of(plan));
-    return run.publish("");
+    make_writable(calls, run.part_path(0));
+    write_attributes(calls, run.part_path(0), plan.grid, parts.layouts.front(),
+                     file_attributes(plan, publication.digests));
+    return run.publish("", publication.still_ours);
   }
   Manifest manifest{.plan = plan.id().hex(), .files = {}};
   std::vector<std::string> names;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
+  for (std::size_t part = 0; part < parts.paths.size(); ++part) {
     names.push_back(run.part_name(part));
     manifest.files.push_back(
-        describe_file(calls, run.staging(), names.back(), parts[part].data_offset));
+        describe_file(calls, run.staging(), names.back(), parts.layouts[part].data_offset));
   }
-  write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, parts, names,
+  write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, parts.layouts, names,
                         attributes_of(plan));
-  replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(digests));
-  replace_file(calls, run.staging() + "/report.json", report_json);
+  replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(publication.digests));
+  replace_file(calls, run.staging() + "/report.json", publication.report_json);
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"}) {
     manifest.files.push_back(describe_file(calls, run.staging(), name));
   }
-  return run.publish(manifest.to_json());
+  return run.publish(manifest.to_json(), publication.still_ours);
+}
+
+void retire_old_versions(const JobConfig& config, const RunDirectory& run, JobContext context) {
+  if (run.form() != OutputForm::kVersions) return;
+  Removal removal;
+  try {
+    removal = retire_versions(context.calls, run.output(), config.keep, kSecondsToRetire);
+  } catch (const Error& error) {
+    removal.failures.emplace_back(error.what());
+  }
+  for (const std::string& name : removal.removed)
+    context.log.info("retired", "removed the old version " + name);
+  for (const std::string& failure : removal.failures) {
+    context.log.warning("not_retired", "an old version could not be removed: " + failure);
+  }
 }
 
 }  // namespace bulksim

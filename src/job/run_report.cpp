@@ -57,7 +57,10 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
                         const std::vector<PartLayout>& parts, MpiEnvironment& environment) {
   std::array<std::int64_t, 2> most{bulksim::peak_memory(), setup.schedule.memory_peak()};
   environment.world().all_reduce_max(most);
-  environment.world().all_reduce_sum({&recomputed_tiles, 1});
+  std::array<std::int64_t, 2> sums{recomputed_tiles, computed_tiles};
+  environment.world().all_reduce_sum(sums);
+  recomputed_tiles = sums[0];
+  computed_tiles = sums[1];
   peak_memory = most[0];
   planned_memory = most[1];
   output_bytes = 0;
@@ -75,7 +78,11 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
 std::string RunReport::to_json(const PhaseTimer& timer) const {
   const double seconds = seconds_of(timer, "compute");
   const MatrixShape shape = plan.grid.shape();
-  const double pairs = static_cast<double>(shape.queries) * static_cast<double>(shape.items);
+  const double share = plan.grid.count() > 0 ? static_cast<double>(computed_tiles) /
+                                                   static_cast<double>(plan.grid.count())
+                                             : 0.0;
+  const double pairs =
+      share * static_cast<double>(shape.queries) * static_cast<double>(shape.items);
   Json json;
   json["schema"] = 1;
   json["plan"] = plan.id().hex();
@@ -89,11 +96,15 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
   json["version"] = BULKSIM_VERSION;
   for (const auto& [phase, spent] : timer.phases())
     json["seconds"][phase] = spent;
-  json["tiles"] = {{"total", plan.grid.count()}, {"recomputed", recomputed_tiles}};
+  json["attempt"] = attempt;
+  json["tiles"] = {{"total", plan.grid.count()}, {"computed", computed_tiles},
+                   {"resumed", resumed_tiles},   {"rehashed", rehashed_tiles},
+                   {"damaged", damaged_tiles},   {"recomputed", recomputed_tiles}};
   json["output_bytes"] = output_bytes;
   json["pairs_per_s"] = rate(pairs, seconds);
-  json["useful_multiply_adds_per_s"] = rate(static_cast<double>(useful_multiply_adds), seconds);
-  json["output_bytes_per_s"] = rate(static_cast<double>(output_bytes), seconds);
+  json["useful_multiply_adds_per_s"] =
+      rate(share * static_cast<double>(useful_multiply_adds), seconds);
+  json["output_bytes_per_s"] = rate(share * static_cast<double>(output_bytes), seconds);
   json["memory"] = {{"planned", planned_memory}, {"peak", peak_memory}};
   return json.dump(1) + "\n";
 }

@@ -22,8 +22,13 @@ std::string error_text(double bound);
 struct RunReport {
   std::string backend;
   std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
-  std::int64_t peak_memory = 0;       ///< bytes, of the rank that held most
-  std::int64_t planned_memory = 0;    ///< bytes, of the rank that expected most
+  std::int64_t computed_tiles = 0;    ///< of all ranks after `collect`, in this attempt
+  std::int64_t resumed_tiles = 0;     ///< done by earlier attempts
+  std::int64_t rehashed_tiles = 0;    ///< of these, read again
+  std::int64_t damaged_tiles = 0;     ///< of these, not as they were written
+  int attempt = 1;
+  std::int64_t peak_memory = 0;     ///< bytes, of the rank that held most
+  std::int64_t planned_memory = 0;  ///< bytes, of the rank that expected most
   std::int64_t output_bytes = 0;
   std::int64_t useful_multiply_adds = 0;
   int ranks = 1;

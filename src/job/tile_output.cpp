@@ -1,6 +1,9 @@
 #include "bulksim/job/tile_output.hpp"
 
 #include <span>
+#include <utility>
+
+#include "bulksim/storage/tile_inspection.hpp"
 
 namespace bulksim {
 
@@ -9,17 +12,24 @@ class TileOutput::Writer final : public TileWriter {
   explicit Writer(TileOutput& output) : output_(output) {}
 
   void begin(TileId tile) override {
+    if (output_.options_.before_tile) output_.options_.before_tile();
     tile_ = tile;
     hasher_.reset();
   }
 
   void write(const TileStripe& stripe) override {
     hasher_.update(std::as_bytes(stripe.values));
+    if (output_.options_.check == ValueCheck::kCosines) {
+      output_.outside_ += count_outside(stripe.values);
+    }
     output_.files_.write(stripe.tile, stripe.first_row, stripe.values);
   }
 
   void finish() override {
-    output_.digests_[static_cast<std::size_t>(output_.grid_.number(tile_))] = hasher_.digest();
+    const std::int64_t number = output_.grid_.number(tile_);
+    const Digest digest = hasher_.digest();
+    output_.digests_[static_cast<std::size_t>(number)] = digest;
+    if (output_.options_.log != nullptr) output_.options_.log->tile_done(number, digest);
     output_.progress_.tile_done();
   }
 
@@ -29,10 +39,11 @@ class TileOutput::Writer final : public TileWriter {
   Hasher hasher_;
 };
 
-TileOutput::TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress)
+TileOutput::TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options)
     : grid_(grid),
       files_(files),
       progress_(progress),
+      options_(std::move(options)),
       digests_(static_cast<std::size_t>(grid.count())) {}
 
 std::unique_ptr<TileWriter> TileOutput::make_writer() {

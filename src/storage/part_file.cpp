@@ -153,22 +153,50 @@ Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
   return result;
 }
 
+std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
+                                 const PartLayout& layout, const FileAttributes& attributes) {
+  const ScratchFile described(calls, scratch);
+  describe_part(described.path(), grid, layout, attributes);
+  const File file = File::open(calls, described.path(), O_RDONLY | O_NOFOLLOW);
+  std::vector<std::byte> head(
+      static_cast<std::size_t>(layout.has_tiles() ? layout.data_offset : file.size()));
+  file.read(head, 0);
+  return head;
+}
+
 void write_attributes(FileCalls& calls, const std::string& path, const TileGrid& grid,
                       const PartLayout& layout, const FileAttributes& attributes) {
   check_size(calls, path, layout);
-  const ScratchFile scratch(calls, path);
-  describe_part(scratch.path(), grid, layout, attributes);
-  const File described = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
+  const auto head = part_head(calls, path, grid, layout, attributes);
   if (!layout.has_tiles()) {
-    described.sync();
-    rename_durably(calls, scratch.path(), path);
+    replace_file(calls, path, {reinterpret_cast<const char*>(head.data()), head.size()});
     return;
   }
-  std::vector<std::byte> head(static_cast<std::size_t>(layout.data_offset));
-  described.read(head, 0);
   const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
   file.write(head, 0);
   file.sync();
+}
+
+bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                  const PartLayout& layout) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == -1) {
+    if (errno == ENOENT) return false;
+    throw system_error("look at", path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) return false;
+  const auto head = part_head(calls, path, grid, layout, {});
+  const auto bytes = layout.has_tiles() ? layout.file_bytes : std::ssize(head);
+  if (status.st_size != bytes) return false;
+  std::vector<std::byte> found(head.size());
+  File::open(calls, path, O_RDONLY | O_NOFOLLOW).read(found, 0);
+  if (found == head) return true;
+  if (status.st_nlink > 1) return false;  // the other name belongs to a published version
+  if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
+  const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
+  file.write(head, 0);
+  file.sync();
+  return true;
 }
 
 void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,

@@ -1,76 +1,29 @@
 #include "bulksim/storage/run_directory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
-
-#include <nlohmann/json.hpp>
+#include <cstdlib>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/storage/manifest.hpp"
+#include "bulksim/storage/similarity_file.hpp"
+#include "bulksim/storage/versions.hpp"
 #include "hdf5/file.hpp"
+#include "storage/output_folder.hpp"
 
 namespace bulksim {
 
 namespace {
 
-constexpr const char* kMarkerName = ".bulksim";
-constexpr const char* kMarker = "{\"format\":1}\n";
+/// What a staging folder holds beside the result while it is at work.
+constexpr std::array<const char*, 3> kWorkNames{"journal", "attempts", "errors"};
 
 std::string without_trailing_slashes(std::string path) {
   if (path.empty()) throw Error(ExitCode::kUsage, "the output has no name: give one with --output");
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   return path;
-}
-
-Error not_ours(const std::string& path, const std::string& reason) {
-  return Error(ExitCode::kCannotCreate,
-               "'" + path + "' " + reason + ": choose another output, or move it away");
-}
-
-/// Makes a folder, or finds that a folder (not a link to one) is there.
-void make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
-  if (calls.mkdir(path.c_str(), mode) == 0) return;
-  const int reason = errno;
-  if (reason == ENOENT) {
-    throw Error(ExitCode::kCannotCreate, "the folder '" + parent_of(path) +
-                                             "' for the output does not exist: create it first");
-  }
-  if (reason == ENOTDIR) throw not_ours(parent_of(path), "is not a folder");
-  if (reason != EEXIST) throw system_error("make the folder", path, reason);
-  if (!is_directory(calls, path)) throw not_ours(path, "exists and is not a folder");
-}
-
-/// A folder inside `root`, on the same file system, so that a rename can cross between them.
-void make_inner_folder(FileCalls& calls, const std::string& root, const std::string& path,
-                       mode_t mode) {
-  make_folder(calls, path, mode);
-  struct stat outer {};
-  struct stat inner {};
-  if (calls.lstat(root.c_str(), &outer) == -1) throw system_error("look at", root, errno);
-  if (calls.lstat(path.c_str(), &inner) == -1) throw system_error("look at", path, errno);
-  if (outer.st_dev != inner.st_dev) throw not_ours(path, "is on another file system");
-}
-
-/// Takes a folder for this program: new, empty, or marked by an earlier run. What a run killed
-/// while it marked the folder left there begins with the name of the marker.
-void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
-  make_folder(calls, path, mode);
-  const std::string marker = path + "/" + kMarkerName;
-  if (exists(calls, marker)) {
-    if (read_text(calls, marker) == kMarker) return;
-    throw not_ours(path, "was made by another version of bulksim");
-  }
-  const std::vector<std::string> names = list_directory(calls, path);
-  const auto foreign = std::find_if(names.begin(), names.end(), [](const std::string& name) {
-    return !name.starts_with(kMarkerName);
-  });
-  if (foreign != names.end()) {
-    throw not_ours(path, "is not an output of bulksim, it holds '" + *foreign + "'");
-  }
-  replace_file(calls, marker, kMarker);
 }
 
 /// A file in the place of the output may be replaced when it is an earlier result.
@@ -82,27 +35,15 @@ void require_replaceable(FileCalls& calls, const std::string& path) {
   if (!h5::has_attribute(path, "complete")) throw not_ours(path, "is not a result of bulksim");
 }
 
-/// The number of a version "000123-6f1c2a9b"; 0 for any other name.
-std::int64_t version_number(const std::string& name) {
-  std::int64_t number = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, status] = std::from_chars(name.data(), end, number);
-  return status == std::errc{} && stop != end && *stop == '-' ? number : 0;
-}
-
-std::string success_json(const std::string& manifest_json) {
-  const Manifest manifest = Manifest::from_json(manifest_json);
-  std::int64_t bytes = 0;
-  for (const ManifestFile& file : manifest.files)
-    bytes += file.bytes;
-  const Digest digest = digest_of(std::as_bytes(std::span<const char>(manifest_json)));
-  return nlohmann::json{
-             {"manifest", digest.hex()}, {"files", manifest.files.size()}, {"bytes", bytes}}
-             .dump(1) +
-         "\n";
+bool is_attempt(const std::string& name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
+
+std::string work_folder_of_file(const std::string& output) {
+  return parent_of(output) + "/." + output.substr(output.find_last_of('/') + 1) + ".bulksim";
+}
 
 OutputForm output_form(const std::string& output) {
   for (const char* suffix : {".h5", ".npz", ".tsv"}) {
@@ -115,15 +56,17 @@ RunDirectory::RunDirectory(FileCalls& calls, std::string output, Digest plan)
     : calls_(calls),
       output_(without_trailing_slashes(std::move(output))),
       form_(output_form(output_)),
+      plan_id_(plan),
       plan_(plan.hex().substr(0, 8)),
       staging_(work_folder() + "/" + plan_),
       umask_(process_umask()) {}
 
-/// Holds the staging folders of all plans.
 std::string RunDirectory::work_folder() const {
-  if (form_ == OutputForm::kVersions) return output_ + "/staging";
-  const std::string name = output_.substr(output_.find_last_of('/') + 1);
-  return parent_of(output_) + "/." + name + ".bulksim";
+  return form_ == OutputForm::kVersions ? output_ + "/staging" : work_folder_of_file(output_);
+}
+
+std::string RunDirectory::lease_path() const {
+  return (form_ == OutputForm::kVersions ? output_ : work_folder()) + "/LOCK";
 }
 
 std::string RunDirectory::part_name(std::size_t part) const {
@@ -133,60 +76,174 @@ std::string RunDirectory::part_name(std::size_t part) const {
   return name;
 }
 
-void RunDirectory::prepare(const std::string& plan_json) {
+std::string RunDirectory::journal_path(int attempt, int rank) const {
+  char name[64];
+  std::snprintf(name, sizeof name, "/journal/a%04d-r%04d", attempt, rank);
+  return staging_ + name;
+}
+
+std::string RunDirectory::dropped_path(int attempt) const {
+  char name[64];
+  std::snprintf(name, sizeof name, "/journal/a%04d-dropped", attempt);
+  return staging_ + name;
+}
+
+std::optional<std::string> RunDirectory::published(const std::string& plan_json) const {
+  if (form_ == OutputForm::kSingleFile) {
+    const bool done = file_is_published() && !exists(calls_, work_folder());
+    return done ? std::optional(output_) : std::nullopt;
+  }
+  if (!exists(calls_, output_ + "/CURRENT")) return std::nullopt;
+  const std::string version = current_version(calls_, output_);
+  const std::string folder = output_ + "/versions/" + version;
+  if (version.empty() || !is_sealed(calls_, folder) ||
+      read_text(calls_, folder + "/PLAN.json") != plan_json) {
+    return std::nullopt;
+  }
+  return output_ + "/CURRENT/similarity.h5";
+}
+
+bool RunDirectory::file_is_published() const {
+  if (!exists(calls_, output_)) return false;
+  try {
+    const auto result = SimilarityReader::open(calls_, output_);
+    for (const auto& [name, value] : result.attributes()) {
+      const auto* text = std::get_if<std::string>(&value);
+      if (name == "plan" && text != nullptr) return *text == plan_id_.hex();
+    }
+    return false;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kDataError) return false;
+    throw;
+  }
+}
+
+void RunDirectory::claim() {
   if (form_ == OutputForm::kVersions) {
     claim_folder(calls_, output_, 0777);
-    make_inner_folder(calls_, output_, output_ + "/versions", 0777);
-    make_inner_folder(calls_, output_, work_folder(), 0700);
   } else {
     require_replaceable(calls_, output_);
     claim_folder(calls_, work_folder(), 0700);
   }
-  remove_tree(calls_, staging_);
+}
+
+std::optional<std::string> RunDirectory::finish_publication(const std::string& plan_json) {
+  if (form_ == OutputForm::kSingleFile) {
+    if (!file_is_published()) return std::nullopt;
+    remove_work_folder();
+    return output_;
+  }
+  const auto newest = newest_of_plan(plan_json);
+  if (!newest) return published(plan_json);
+  set_current(calls_, output_, *newest);
+  return output_ + "/CURRENT/similarity.h5";
+}
+
+/// The newest version, when it is of this plan and newer than the current one.
+std::optional<std::string> RunDirectory::newest_of_plan(const std::string& plan_json) const {
+  if (!is_directory(calls_, output_ + "/versions")) return std::nullopt;
+  const auto versions = list_versions(calls_, output_);
+  if (versions.empty() || versions.back().current) return std::nullopt;
+  const std::string& name = versions.back().name;
+  const bool same = read_text(calls_, output_ + "/versions/" + name + "/PLAN.json") == plan_json;
+  return same ? std::optional(name) : std::nullopt;
+}
+
+Staged RunDirectory::prepare(const std::string& plan_json) {
+  if (form_ == OutputForm::kVersions) {
+    make_inner_folder(calls_, output_, output_ + "/versions", 0777);
+    make_inner_folder(calls_, output_, work_folder(), 0700);
+  }
+  clear_marker_litter(calls_, form_ == OutputForm::kVersions ? output_ : work_folder());
+  const bool resumed = exists(calls_, staging_ + "/PLAN.json") &&
+                       read_text(calls_, staging_ + "/PLAN.json") == plan_json;
+  if (!resumed) remove_tree(calls_, staging_);
   make_inner_folder(calls_, work_folder(), staging_, 0700);
   if (form_ == OutputForm::kVersions) make_folder(calls_, staging_ + "/parts", 0700);
-  create_file(calls_, staging_ + "/PLAN.json", plan_json);
+  if (resumed && form_ == OutputForm::kVersions && is_sealed(calls_, staging_)) {
+    return Staged::kSealed;
+  }
+  for (const char* name : kWorkNames)
+    make_folder(calls_, inside(staging_, name), 0700);
+  if (!resumed) create_file(calls_, staging_ + "/PLAN.json", plan_json);
+  sync_directory(calls_, staging_);
   sync_directory(calls_, work_folder());
   sync_directory(calls_, parent_of(work_folder()));
+  return resumed ? Staged::kUnsealed : Staged::kNothing;
 }
 
-std::string RunDirectory::publish(const std::string& manifest_json) {
-  return form_ == OutputForm::kVersions ? publish_version(manifest_json) : publish_file();
+int RunDirectory::begin_attempt() {
+  int last = 0;
+  for (const std::string& name : list_directory(calls_, staging_ + "/attempts")) {
+    if (is_attempt(name)) last = std::max(last, std::atoi(name.c_str()));
+  }
+  for (const std::string& name : list_directory(calls_, staging_ + "/journal"))
+    last = std::max(last, std::atoi(name.c_str() + 1));
+  for (int attempt = last + 1;; ++attempt) {
+    char name[32];
+    std::snprintf(name, sizeof name, "/attempts/%04d", attempt);
+    if (calls_.mkdir((staging_ + name).c_str(), 0700) == 0) return attempt;
+    if (errno != EEXIST) throw system_error("make the folder", staging_ + name, errno);
+  }
 }
 
-std::string RunDirectory::publish_version(const std::string& manifest_json) {
+std::vector<std::string> RunDirectory::journals() const {
+  std::vector<std::string> paths;
+  for (const std::string& name : list_directory(calls_, staging_ + "/journal"))
+    paths.push_back(staging_ + "/journal/" + name);
+  return paths;
+}
+
+std::string RunDirectory::publish(const std::string& manifest_json,
+                                  const std::function<void()>& before_step) {
+  if (form_ == OutputForm::kSingleFile) return publish_file(before_step);
   const std::string success = success_json(manifest_json);
+  before_step();
   // Whoever finds _SUCCESS, even after a power failure, finds all the rest.
   seal(staging_);
   replace_file(calls_, staging_ + "/MANIFEST.json", manifest_json);
   replace_file(calls_, staging_ + "/_SUCCESS", success);
-  seal(staging_);
+  return publish_sealed(before_step);
+}
 
+std::string RunDirectory::publish_sealed(const std::function<void()>& before_step) {
+  before_step();
+  for (const char* name : kWorkNames)
+    remove_tree(calls_, inside(staging_, name));
+  seal(staging_);
   char number[32];
   std::snprintf(number, sizeof number, "%06lld", static_cast<long long>(next_version()));
-  const std::string version = "versions/" + std::string(number) + "-" + plan_;
-  rename_durably(calls_, staging_, output_ + "/" + version);
-
-  const std::string link = output_ + "/.CURRENT.tmp";
-  remove_file(calls_, link);
-  if (calls_.symlink(version.c_str(), link.c_str()) == -1) {
-    throw system_error("create", link, errno);
-  }
-  rename_durably(calls_, link, output_ + "/CURRENT");
+  const std::string name = std::string(number) + "-" + plan_;
+  before_step();
+  rename_durably(calls_, staging_, output_ + "/versions/" + name);
+  before_step();
+  set_current(calls_, output_, name);
   return output_ + "/CURRENT/similarity.h5";
 }
 
-std::string RunDirectory::publish_file() {
+std::string RunDirectory::publish_file(const std::function<void()>& before_step) {
   const std::string staged = part_path(0);
+  before_step();
   seal(staged);
   require_replaceable(calls_, output_);
+  before_step();
   rename_durably(calls_, staged, output_);
-  remove_tree(calls_, staging_);
-  // Other plans may have work of theirs in there.
-  if (list_directory(calls_, work_folder()) == std::vector<std::string>{kMarkerName}) {
-    remove_tree(calls_, work_folder());
-  }
+  remove_work_folder();
   return output_;
+}
+
+/// Other plans may have work of theirs in there. The folder goes by a rename, with the lease in it,
+/// so that nobody finds half of it.
+void RunDirectory::remove_work_folder() {
+  remove_tree(calls_, staging_);
+  const std::string lease = lease_path().substr(work_folder().size() + 1);
+  for (const std::string& name : list_directory(calls_, work_folder())) {
+    if (!name.starts_with(kMarkerName) && !name.starts_with(lease)) return;
+  }
+  const std::string old = work_folder() + ".old";
+  remove_tree(calls_, old);
+  rename_durably(calls_, work_folder(), old);
+  remove_tree(calls_, old);
 }
 
 std::int64_t RunDirectory::next_version() const {

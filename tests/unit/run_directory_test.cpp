@@ -28,6 +28,12 @@ FileCalls& calls = system_file_calls();
 constexpr Digest kPlan{0x6f1c2a9b00000000, 1};
 constexpr Digest kOtherPlan{0x0011223300000000, 2};
 
+/// The output taken and a staging folder made, as a run does it.
+Staged take(RunDirectory& run, const std::string& plan_json = "{}\n") {
+  run.claim();
+  return run.prepare(plan_json);
+}
+
 mode_t mode_of(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
@@ -46,7 +52,7 @@ std::string stage_version(const RunDirectory& run, const TileGrid& grid) {
 
 std::string publish_version(const std::string& output, Digest plan = kPlan) {
   RunDirectory run(calls, output, plan);
-  run.prepare("{}\n");
+  take(run);
   return run.publish(stage_version(run, TileGrid({9, 41}, {4, 8})));
 }
 
@@ -69,38 +75,93 @@ TEST(RunDirectory, PreparesAMarkedFolderWithAPrivateStagingFolder) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out/", kPlan);
 
-  run.prepare("{\"plan\":1}\n");
+  take(run, "{\"plan\":1}\n");
 
   EXPECT_EQ(run.staging(), folder / "out/staging/6f1c2a9b");
   EXPECT_EQ(run.part_path(7), folder / "out/staging/6f1c2a9b/parts/part-00007.h5");
   EXPECT_EQ(list_directory(calls, folder / "out"),
             (std::vector<std::string>{".bulksim", "staging", "versions"}));
-  EXPECT_EQ(list_directory(calls, run.staging()), (std::vector<std::string>{"PLAN.json", "parts"}));
+  EXPECT_EQ(list_directory(calls, run.staging()),
+            (std::vector<std::string>{"PLAN.json", "attempts", "errors", "journal", "parts"}));
   EXPECT_EQ(test::read_file(folder / "out/.bulksim"), "{\"format\":1}\n");
   EXPECT_EQ(test::read_file(run.staging() + "/PLAN.json"), "{\"plan\":1}\n");
   EXPECT_EQ(mode_of(folder / "out/staging"), 0700U);
   EXPECT_EQ(mode_of(run.staging()), 0700U);
 }
 
-TEST(RunDirectory, TakesAnEmptyFolderAndStartsAFinishedOrBrokenOneAnew) {
+TEST(RunDirectory, TakesAnEmptyFolderAndClearsWhatAStoppedRunLeftOfTheMarker) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "out");
-  replace_file(calls, folder / "out/.bulksim.tmp", "{\"for");  // killed while it marked the folder
+  replace_file(calls, folder / "out/.bulksim.tmp", "{\"for");
   RunDirectory run(calls, folder / "out", kPlan);
-  run.prepare("{}\n");
-  replace_file(calls, run.staging() + "/parts/left-over", "x");
 
-  run.prepare("{}\n");
+  take(run);
 
-  EXPECT_EQ(list_directory(calls, run.staging() + "/parts"), std::vector<std::string>{});
   EXPECT_EQ(list_directory(calls, folder / "out"),
             (std::vector<std::string>{".bulksim", "staging", "versions"}));
+}
+
+TEST(RunDirectory, TakesUpTheStagingFolderOfTheSamePlanAndStartsAnotherAnew) {
+  const TemporaryFolder folder;
+  RunDirectory run(calls, folder / "out", kPlan);
+  EXPECT_EQ(take(run), Staged::kNothing);
+  replace_file(calls, run.staging() + "/parts/left-over", "x");
+
+  EXPECT_EQ(take(run), Staged::kUnsealed);
+  EXPECT_TRUE(exists(calls, run.staging() + "/parts/left-over"));
+  EXPECT_EQ(take(run, "{\"same name\":1}\n"), Staged::kNothing);
+  EXPECT_FALSE(exists(calls, run.staging() + "/parts/left-over"));
+}
+
+TEST(RunDirectory, AttemptsAreNumberedByWhatAnyTraceOfThemSays) {
+  const TemporaryFolder folder;
+  RunDirectory run(calls, folder / "out", kPlan);
+  take(run);
+
+  EXPECT_EQ(run.begin_attempt(), 1);
+  EXPECT_EQ(run.begin_attempt(), 2);
+  replace_file(calls, run.journal_path(7, 3), "");
+  EXPECT_EQ(run.begin_attempt(), 8);
+}
+
+TEST(RunDirectory, ASealedTreeIsOnlyPublished) {
+  const TemporaryFolder folder;
+  RunDirectory run(calls, folder / "out", kPlan);
+  take(run);
+  int steps = 0;
+  const auto stop_at_the_rename = [&] {
+    if (++steps == 3) throw Error(ExitCode::kCannotCreate, "lost");
+  };
+  const std::string manifest = stage_version(run, TileGrid({9, 41}, {4, 8}));
+  EXPECT_THROW(run.publish(manifest, stop_at_the_rename), Error);
+
+  EXPECT_EQ(take(run), Staged::kSealed);
+  run.publish_sealed([] {});
+
+  EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "out"));
+}
+
+TEST(RunDirectory, AVersionThatCurrentDoesNotShowYetIsShown) {
+  const TemporaryFolder folder;
+  RunDirectory run(calls, folder / "out", kPlan);
+  take(run);
+  int steps = 0;
+  const auto stop_before_current = [&] {
+    if (++steps == 4) throw Error(ExitCode::kCannotCreate, "lost");
+  };
+  const std::string manifest = stage_version(run, TileGrid({9, 41}, {4, 8}));
+  EXPECT_THROW(run.publish(manifest, stop_before_current), Error);
+  ASSERT_FALSE(run.published("{}\n"));
+
+  EXPECT_EQ(run.finish_publication("{}\n"), folder / "out/CURRENT/similarity.h5");
+
+  EXPECT_EQ(run.published("{}\n"), folder / "out/CURRENT/similarity.h5");
 }
 
 TEST(RunDirectory, LeavesTheStagingFolderOfAnotherPlanAlone) {
   const TemporaryFolder folder;
   RunDirectory other(calls, folder / "out", kOtherPlan);
-  other.prepare("{}\n");
+  take(other);
 
   publish_version(folder / "out");
 
@@ -113,7 +174,7 @@ TEST(RunDirectory, RefusesAFolderThatIsNotOursAndNamesWhatIsThere) {
   replace_file(calls, folder / "out/thesis.tex", "precious");
   RunDirectory run(calls, folder / "out", kPlan);
 
-  const auto prepare = [&] { run.prepare("{}\n"); };
+  const auto prepare = [&] { take(run); };
 
   expect_error(ExitCode::kCannotCreate, {folder / "out", "thesis.tex"}, prepare);
   EXPECT_EQ(list_directory(calls, folder / "out"), std::vector<std::string>{"thesis.tex"});
@@ -125,7 +186,7 @@ TEST(RunDirectory, RefusesAFolderOfAnotherFormat) {
   replace_file(calls, folder / "out/.bulksim", "{\"format\":2}\n");
   RunDirectory run(calls, folder / "out", kPlan);
 
-  const auto prepare = [&] { run.prepare("{}\n"); };
+  const auto prepare = [&] { take(run); };
 
   expect_error(ExitCode::kCannotCreate, {folder / "out", "another version"}, prepare);
 }
@@ -136,16 +197,16 @@ TEST(RunDirectory, RefusesFilesAndLinksInItsPlaces) {
   replace_file(calls, folder / "file", "x");
   ASSERT_EQ(symlink("victim", (folder / "link").c_str()), 0);
   ASSERT_EQ(symlink("nowhere", (folder / "dangling").c_str()), 0);
-  RunDirectory(calls, folder / "versions-linked", kPlan).prepare("{}\n");
+  publish_version(folder / "versions-linked");
   remove_tree(calls, folder / "versions-linked/versions");
   ASSERT_EQ(symlink("../victim", (folder / "versions-linked/versions").c_str()), 0);
-  RunDirectory(calls, folder / "staging-linked", kPlan).prepare("{}\n");
+  publish_version(folder / "staging-linked");
   remove_tree(calls, folder / "staging-linked/staging");
   ASSERT_EQ(symlink("../victim", (folder / "staging-linked/staging").c_str()), 0);
 
   for (const char* name : {"file", "link", "dangling", "versions-linked", "staging-linked"}) {
     RunDirectory run(calls, folder / name, kPlan);
-    const auto prepare = [&] { run.prepare("{}\n"); };
+    const auto prepare = [&] { take(run); };
     expect_error(ExitCode::kCannotCreate, {folder / name}, prepare);
   }
   EXPECT_TRUE(list_directory(calls, folder / "victim").empty());
@@ -156,8 +217,8 @@ TEST(RunDirectory, MissingParentIsNamed) {
   RunDirectory versions(calls, folder / "none/out", kPlan);
   RunDirectory file(calls, folder / "none/result.h5", kPlan);
 
-  const auto prepare_versions = [&] { versions.prepare("{}\n"); };
-  const auto prepare_file = [&] { file.prepare("{}\n"); };
+  const auto prepare_versions = [&] { take(versions); };
+  const auto prepare_file = [&] { take(file); };
 
   expect_error(ExitCode::kCannotCreate, {"'" + (folder / "none") + "'", "create it"},
                prepare_versions);
@@ -175,7 +236,7 @@ TEST(RunDirectory, MissingPermissionAndAReadOnlyFileSystemHaveTheirExitCode) {
     }
   } refusing;
   RunDirectory run(refusing, folder / "out", kPlan);
-  const auto prepare = [&] { run.prepare("{}\n"); };
+  const auto prepare = [&] { take(run); };
 
   expect_error(ExitCode::kNoPermission, {folder / "out"}, prepare);
   refusing.reason = EROFS;
@@ -249,7 +310,7 @@ TEST(RunDirectory, NumbersGoOnAfterTheLargestAndCurrentMovesOn) {
 TEST(RunDirectory, NothingIsPublishedWithAManifestThatIsNone) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
-  run.prepare("{}\n");
+  take(run);
 
   const auto publish = [&] { run.publish("{}"); };
 
@@ -286,7 +347,8 @@ TEST(RunDirectory, CurrentIsAWholeVersionWhicheverStepOfPublishingFails) {
   for (int step = 1; step <= 5; ++step) {
     const std::string output = folder / ("out" + std::to_string(step));
     publish_version(output, kOtherPlan);
-    RunDirectory(calls, output, kPlan).prepare("{}\n");
+    RunDirectory before(calls, output, kPlan);
+    take(before);
     FailsToName failing(step);
     RunDirectory run(failing, output, kPlan);
     const std::string manifest = stage_version(run, grid);
@@ -308,7 +370,7 @@ TEST(RunDirectory, SingleFileIsPublishedByOneRenameAndNothingElseStays) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   RunDirectory run(calls, folder / "result.h5", kPlan);
-  run.prepare("{}\n");
+  take(run);
   EXPECT_EQ(run.staging(), folder / ".result.h5.bulksim/6f1c2a9b");
   EXPECT_EQ(mode_of(folder / ".result.h5.bulksim"), 0700U);
   stage_file(run, grid);
@@ -327,13 +389,13 @@ TEST(RunDirectory, SingleFileReplacesAnEarlierResultAndNothingElse) {
   RunDirectory result(calls, folder / "result.h5", kPlan);
   replace_file(calls, folder / "input.h5", "rows that took a week");
   for (int night = 0; night < 2; ++night) {
-    result.prepare("{}\n");
+    take(result);
     stage_file(result, grid);
     result.publish("");
   }
   RunDirectory input(calls, folder / "input.h5", kPlan);
 
-  const auto prepare = [&] { input.prepare("{}\n"); };
+  const auto prepare = [&] { take(input); };
 
   expect_error(ExitCode::kCannotCreate, {folder / "input.h5", "not a result"}, prepare);
   EXPECT_EQ(test::read_file(folder / "input.h5"), "rows that took a week");

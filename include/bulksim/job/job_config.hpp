@@ -8,6 +8,7 @@
 #include "bulksim/core/watchdog.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/storage/tile_log.hpp"
 
 namespace bulksim {
 
@@ -19,6 +20,26 @@ enum class Dimensions {
 enum class ZeroRows {
   kZero,   ///< a row without values has cosine 0 with everything, itself included
   kError,  ///< such a row is refused
+};
+
+enum class Repeat {
+  kReuse,      ///< a result of the same plan that is published already is the result
+  kRecompute,  ///< a new version in any case
+};
+
+enum class Durability {
+  kOn,   ///< finished work survives a stop of any kind, and the output has one writer
+  kOff,  ///< no syncs, no lease, no journal
+};
+
+/// How many tiles are read again before they are published.
+enum class ReadBack { kNone, kSample, kFull };
+
+/// What is held against the version before, when a result is about to be published.
+enum class Guard {
+  kOff,
+  kOn,      ///< too large a change is built but not published
+  kAccept,  ///< the change is published
 };
 
 /// Everything a user says about a run; valid once it exists.
@@ -35,7 +56,15 @@ struct JobConfig {
   std::optional<std::int64_t> memory;      ///< bytes a rank may use
   std::optional<int> threads;              ///< of a rank
   std::optional<std::int64_t> max_output;  ///< bytes
-  std::optional<double> max_hours;         ///< after which the run stops itself
+  Repeat repeat = Repeat::kReuse;
+  Durability durability = Durability::kOn;
+  ReadBack read_back = ReadBack::kSample;
+  Guard guard = Guard::kOff;
+  std::int64_t keep = 3;            ///< versions
+  double keep_days = 7.0;           ///< of staging folders of other plans
+  CommitPolicy commit;              ///< when finished tiles are made durable
+  std::string metrics_file;         ///< a copy of the metrics; may be empty
+  std::optional<double> max_hours;  ///< after which the run stops itself
 
   /// The side that queries are read from.
   const std::string& query_path() const { return queries.empty() ? items : queries; }

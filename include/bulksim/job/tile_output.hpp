@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -8,19 +11,32 @@
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/job/progress.hpp"
 #include "bulksim/storage/tile_files.hpp"
+#include "bulksim/storage/tile_log.hpp"
 
 namespace bulksim {
 
+/// Whether each value is looked at on its way out.
+enum class ValueCheck { kNone, kCosines };
+
 /// Takes finished tiles to their place: hashes each stripe while it is in cache, writes it, and
-/// notes the digest of the whole tile.
+/// notes the digest of the whole tile, in the log too.
 class TileOutput final : public TileSink {
  public:
-  /// `files` and `progress` must outlive the output.
-  TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress);
+  struct Options {
+    TileLog* log = nullptr;  ///< none in a run without durability
+    ValueCheck check = ValueCheck::kNone;
+    /// Called before each tile, from any thread: what it throws ends the run.
+    std::function<void()> before_tile = nullptr;
+  };
+
+  /// `files`, `progress` and the log must outlive the output.
+  TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options);
 
   std::unique_ptr<TileWriter> make_writer() override;
   /// Digests by tile number; only those of finished tiles mean anything.
   const std::vector<Digest>& digests() const { return digests_; }
+  /// Values that are no cosine, when they are looked at.
+  std::int64_t outside() const { return outside_; }
 
  private:
   class Writer;
@@ -28,6 +44,8 @@ class TileOutput final : public TileSink {
   TileGrid grid_;
   TileFiles& files_;
   Progress& progress_;
+  Options options_;
+  std::atomic<std::int64_t> outside_ = 0;
   std::vector<Digest> digests_;  // each written by the one thread that has the tile
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -63,6 +64,16 @@ Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
 /// again.
 void write_attributes(FileCalls& calls, const std::string& path, const TileGrid& grid,
                       const PartLayout& layout, const FileAttributes& attributes);
+
+/// Whether the file of an earlier attempt can be filled on: it has the planned size, and its HDF5
+/// metadata are those of `lay_out_parts`, or have been written again. Its tiles stay as they are.
+bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                  const PartLayout& layout);
+
+/// The HDF5 metadata of a part with these attributes, up to its first tile. `scratch` names a file
+/// that is made for it and removed.
+std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
+                                 const PartLayout& layout, const FileAttributes& attributes);
 
 /// Throws Error (65), naming the file, when it is missing, cut short, or not laid out like this.
 void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,

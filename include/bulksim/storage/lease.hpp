@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+/// Who holds an output, and since when nothing was heard of it.
+struct LeaseHolder {
+  std::string token;  ///< of this one lease
+  std::string host;
+  std::string boot_id;
+  std::string pid_namespace;
+  std::int64_t pid = 0;
+  std::int64_t start_time = 0;  ///< of the process, in ticks since boot
+  std::string slurm_job;        ///< empty outside of Slurm
+  std::int64_t slurm_restart = 0;
+  std::string phase;
+  std::int64_t counter = 0;  ///< rises while the holder lives
+
+  bool operator==(const LeaseHolder&) const = default;
+};
+
+/// What a lease knows of its machine and of time; tests put another world in its place.
+struct LeaseWorld {
+  LeaseHolder self;  ///< without a token
+  /// Whether a process of this machine with this start time is alive.
+  std::function<bool(std::int64_t pid, std::int64_t start_time)> runs;
+  std::function<double()> now;  ///< seconds, of a clock that never steps
+  std::function<void(double seconds)> wait;
+  double heartbeat_seconds = 10.0;
+  double expiry_seconds = 30.0;
+  double poll_seconds = 0.5;
+};
+
+LeaseWorld this_machine();
+
+/// What the world at hand can tell of a holder without waiting.
+enum class Liveness { kAlive, kDead, kUnknown };
+Liveness liveness_of(const LeaseHolder& holder, const LeaseWorld& world);
+
+/// The holder that a lease file names; nothing when there is no file, and a holder without a token
+/// when the file cannot be understood.
+std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path);
+
+/// The one right to change an output. It is a file made with link(2), which names its holder; no
+/// clock but the own monotonic one counts, and a live holder is never replaced.
+///
+/// Holder on the same boot and in the same namespace of processes: its process decides at once.
+/// An earlier start of the same Slurm job: dead. Anywhere else: alive while its counter rises, dead
+/// when it has stood still for `expiry_seconds`.
+class Lease {
+ public:
+  /// Throws Error (73), which names the holder, when somebody alive has it.
+  static std::unique_ptr<Lease> take(FileCalls& calls, const std::string& path, LeaseWorld world);
+  /// Gives the lease back when it is still ours.
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Lease(Lease&&) = delete;
+  Lease& operator=(Lease&&) = delete;
+
+  /// Renews the lease every `heartbeat_seconds` on a thread of its own.
+  void keep();
+  /// Shows a sign of life; sees when the lease is lost.
+  void renew();
+  /// What `status` shows.
+  void set_phase(const std::string& phase);
+  bool lost() const { return lost_; }
+  /// Throws Error (73) when another process has taken the lease over.
+  void check();
+
+ private:
+  struct State;
+  Lease(FileCalls& calls, std::string path, LeaseWorld world, LeaseHolder holder, File file);
+
+  FileCalls& calls_;
+  std::string path_;
+  LeaseWorld world_;
+  std::unique_ptr<State> state_;
+  std::atomic<bool> lost_ = false;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace bulksim

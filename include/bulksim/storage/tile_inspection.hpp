@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/storage/tile_files.hpp"
+
+namespace bulksim {
+
+/// What reading a tile tells.
+struct TileFinding {
+  Digest digest;
+  std::int64_t outside = 0;  ///< values that are no cosine: NaN, or outside of [-1, 1]
+};
+
+/// How many of these values are no cosine.
+std::int64_t count_outside(std::span<const float> values);
+
+/// Reads tiles (by number) on several threads; findings in the order of `tiles`. Throws the first
+/// error of reading.
+std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
+                                       const std::vector<std::int64_t>& tiles, int threads);
+
+}  // namespace bulksim

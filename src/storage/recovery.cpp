@@ -1,0 +1,165 @@
+#include "bulksim/storage/recovery.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/storage/journal.hpp"
+#include "bulksim/storage/tile_files.hpp"
+#include "bulksim/storage/tile_inspection.hpp"
+#include "storage/scratch_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::uint64_t kSampleOf = 100;  // one tile of so many is looked at though it is durable
+constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
+
+/// The last word of the journals on each tile.
+using Records = std::map<std::int64_t, JournalTile>;
+
+/// Journals of one attempt: what it dropped it found before it computed anything.
+void apply_attempt(const std::vector<JournalContent>& journals, std::int64_t tiles,
+                   Records& records) {
+  const bool lost = std::any_of(journals.begin(), journals.end(),
+                                [](const auto& journal) { return journal.sync_failed; });
+  for (const JournalContent& journal : journals) {
+    for (const std::int64_t tile : journal.dropped)
+      records[tile] = {tile, {}, Trust::kLost};
+  }
+  for (const JournalContent& journal : journals) {
+    for (JournalTile record : journal.tiles) {
+      if (record.tile < 0 || record.tile >= tiles) continue;
+      // the system tells of a lost page once, and not to every rank
+      if (lost && record.trust == Trust::kWritten) record.trust = Trust::kLost;
+      records[record.tile] = record;
+    }
+  }
+}
+
+Records read_records(FileCalls& calls, const Digest& plan, std::int64_t tiles,
+                     const std::vector<std::string>& journals) {
+  std::map<int, std::vector<JournalContent>> attempts;
+  for (const std::string& path : journals) {
+    JournalContent content = read_journal(calls, path, plan);
+    if (content.attempt > 0) attempts[content.attempt].push_back(std::move(content));
+  }
+  Records records;
+  for (const auto& [attempt, contents] : attempts)
+    apply_attempt(contents, tiles, records);
+  return records;
+}
+
+std::size_t part_of(const TileGrid& grid, const PartSet& parts, std::int64_t tile) {
+  std::size_t part = 0;
+  while (parts.layouts[part].tile_columns.end <= grid.id(tile).column)
+    ++part;
+  return part;
+}
+
+/// Hashes tiles again; those that are not what their record says are not done.
+class Rehash {
+ public:
+  Rehash(FileCalls& calls, const TileGrid& grid, const PartSet& parts, int threads)
+      : files_(calls, grid, parts.paths, parts.layouts, TileAccess::kRead),
+        grid_(grid),
+        threads_(threads) {}
+
+  /// Returns the damaged ones.
+  std::vector<std::int64_t> check(const std::vector<std::int64_t>& tiles, Recovery& recovery) {
+    const auto findings = inspect_tiles(files_, grid_, tiles, threads_);
+    std::vector<std::int64_t> damaged;
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const auto at = static_cast<std::size_t>(tiles[i]);
+      if (findings[i].digest == recovery.digests[at]) continue;
+      recovery.done[at] = 0;
+      damaged.push_back(tiles[i]);
+    }
+    recovery.rehashed += std::ssize(tiles);
+    recovery.damaged += std::ssize(damaged);
+    return damaged;
+  }
+
+ private:
+  TileFiles files_;
+  TileGrid grid_;
+  int threads_;
+};
+
+}  // namespace
+
+std::int64_t Recovery::done_count() const {
+  return std::count(done.begin(), done.end(), 1);
+}
+
+std::vector<std::int64_t> Recovery::to_do() const {
+  std::vector<std::int64_t> tiles;
+  for (std::size_t tile = 0; tile < done.size(); ++tile) {
+    if (done[tile] == 0) tiles.push_back(static_cast<std::int64_t>(tile));
+  }
+  return tiles;
+}
+
+Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, const PartSet& parts,
+                 const std::vector<std::string>& journals, int threads) {
+  Recovery recovery;
+  recovery.digests.resize(static_cast<std::size_t>(grid.count()));
+  recovery.done.resize(static_cast<std::size_t>(grid.count()));
+  std::vector<char> there(parts.paths.size());
+  for (std::size_t part = 0; part < parts.paths.size(); ++part) {
+    there[part] = take_up_part(calls, parts.paths[part], grid, parts.layouts[part]) ? 1 : 0;
+    if (there[part] == 0) recovery.missing_parts.push_back(part);
+  }
+  const Records records = read_records(calls, plan, grid.count(), journals);
+  std::vector<std::int64_t> suspects;
+  std::vector<std::int64_t> sample;
+  std::vector<std::vector<std::int64_t>> durable(parts.paths.size());
+  for (const auto& [tile, record] : records) {
+    const std::size_t part = part_of(grid, parts, tile);
+    if (record.trust == Trust::kLost || there[part] == 0) continue;
+    recovery.digests[static_cast<std::size_t>(tile)] = record.digest;
+    recovery.done[static_cast<std::size_t>(tile)] = 1;
+    if (record.trust == Trust::kWritten) {
+      suspects.push_back(tile);
+    } else if (mix(journals.size(), static_cast<std::uint64_t>(tile)) % kSampleOf == 0) {
+      sample.push_back(tile);
+    } else {
+      durable[part].push_back(tile);
+    }
+  }
+  Rehash rehash(calls, grid, parts, threads);
+  rehash.check(suspects, recovery);
+  for (const std::int64_t tile : rehash.check(sample, recovery)) {
+    rehash.check(std::exchange(durable[part_of(grid, parts, tile)], {}), recovery);
+  }
+  for (const auto& [tile, record] : records) {
+    if (recovery.done[static_cast<std::size_t>(tile)] == 0) recovery.dropped.push_back(tile);
+  }
+  return recovery;
+}
+
+void make_writable(FileCalls& calls, const std::string& path) {
+  struct stat status {};
+  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
+  if (status.st_nlink == 1) {
+    if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
+    return;
+  }
+  const ScratchFile scratch(calls, path);
+  const File from = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
+  File to = File::open(calls, scratch.path(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  std::vector<std::byte> block(kCopyBytes);
+  for (std::int64_t at = 0; at < status.st_size; at += std::ssize(block)) {
+    block.resize(std::min(kCopyBytes, static_cast<std::size_t>(status.st_size - at)));
+    from.read(block, at);
+    to.write(block, at);
+  }
+  to.sync();
+  to.close();
+  rename_durably(calls, scratch.path(), path);
+}
+
+}  // namespace bulksim
