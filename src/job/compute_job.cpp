@@ -116,7 +116,9 @@ class ComputeRun {
 
  private:
   Communicator& comm() { return context_.mpi.world(); }
+  std::string import_folder();
   bool is_published();
+  void take_output_once(RunDirectory& directory);
   void take_up();
   void compute();
   void compute_tiles(TileFiles& files, TileLog* log, const std::vector<std::int64_t>& tiles);
@@ -134,6 +136,7 @@ class ComputeRun {
   PartSet parts_;
   std::unique_ptr<Lease> lease_;
   RunWork work_;
+  bool taken_ = false;  ///< the output is ours; rank 0 has the lease
   bool stopped_ = false;
   std::int64_t done_ = 0;  ///< tiles of this rank
   std::vector<Digest> digests_;
@@ -141,7 +144,7 @@ class ComputeRun {
 };
 
 std::string ComputeRun::run() {
-  setup_ = set_up_run(config_, context_, timer_);
+  setup_ = set_up_run(config_, import_folder(), context_, timer_);
   report_.surveys = setup_.surveys;
   announce(setup_, context_.log);
   timer_.begin("lay out");
@@ -154,9 +157,22 @@ std::string ComputeRun::run() {
   return publish_result();
 }
 
+/// Where inputs are imported to: a place in the output, which is taken first for that.
+std::string ComputeRun::import_folder() {
+  RunDirectory any_plan(context_.calls, config_.output, Digest{});
+  if (needs_import(config_, context_)) take_output_once(any_plan);
+  return any_plan.imports_folder();
+}
+
+void ComputeRun::take_output_once(RunDirectory& directory) {
+  if (!taken_) lease_ = take_output(config_, directory, context_);
+  taken_ = true;
+}
+
 bool ComputeRun::is_published() {
   work_.result = find_published(config_, setup_.plan, *directory_, comm());
   if (work_.result.empty()) return false;
+  if (lease_) remove_tree(context_.calls, directory_->imports_folder());
   context_.log.info("already_there",
                     "the same result is published already: nothing to do (--recompute makes a new "
                     "version); read '" +
@@ -169,7 +185,7 @@ void ComputeRun::take_up() {
   together(comm(), [&] {
     if (comm().rank() == 0) check_output_size(config_, setup_.plan, parts_, context_);
   });
-  lease_ = take_output(config_, *directory_, context_);
+  take_output_once(*directory_);
   announce_time(config_, setup_, parts_, context_);
   work_ = take_up_work(config_, setup_.plan, parts_, *directory_, setup_.resources.threads, seed_,
                        context_);

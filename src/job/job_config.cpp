@@ -81,9 +81,11 @@ CommandSyntax compute_syntax() {
           "versions, or one ordinary file when OUT ends in .h5.",
       .positionals = {"items", "queries"},
       .options = {
-          {"items", 0, "", "sparse item rows (.csr)"},
-          {"queries", 0, "", "sparse query rows (.csr)"},
+          {"items", 0, "", "sparse item rows: .csr, .npz, .jsonl, .jsonl.gz, or an imported .h5"},
+          {"queries", 0, "", "sparse query rows, in any of these formats"},
           {"output", 'o', "", "folder of versions, or one file NAME.h5"},
+          {"vocab", 0, "", "terms of the columns, one a line, for both sides"},
+          {"keys", 0, "terms", "keys of JSONL vectors: terms or index (numbers of columns)"},
           {"zero-rows", 0, "zero", "rows without values: zero (cosine 0) or error"},
           {"strict", 0, "",
            "refuse rows that are unsorted or without values, duplicates and explicit zeros", kFlag},
@@ -143,6 +145,9 @@ JobConfig make_job_config(const OptionValues& options) {
   config.items = options.required("items", "the item file ITEMS");
   config.queries = options.text("queries");
   config.output = options.required("output", "the output -o OUT");
+  config.vocabulary = options.text("vocab");
+  config.keys =
+      options.choice("keys", {"terms", "index"}) == 0 ? VectorKeys::kTerms : VectorKeys::kIndices;
   config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
   const bool refused = options.choice("zero-rows", {"zero", "error"}) == 1;
   config.zero_rows = refused || options.flag("strict") ? ZeroRows::kError : ZeroRows::kZero;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/run_directory.hpp"
@@ -96,11 +98,38 @@ void print(const Json& json, std::ostream& out) {
       << "time      about " << seconds << '\n';
 }
 
+/// Where inputs are imported to for a plan; rank 0 removes it at the end.
+class ImportFolder {
+ public:
+  ImportFolder(const JobConfig& config, JobContext context) : context_(context) {
+    Communicator& comm = context.mpi.world();
+    path_ = broadcast_text(comm, existing_folder(context.calls, config.output) + "/.bulksim-plan-" +
+                                     std::to_string(getpid()));
+  }
+  ~ImportFolder() {
+    if (context_.mpi.world().rank() != 0) return;
+    try {
+      remove_tree(context_.calls, path_);
+    } catch (const std::exception& error) {
+      context_.log.warning("left_behind", error.what());
+    }
+  }
+  ImportFolder(const ImportFolder&) = delete;
+  ImportFolder& operator=(const ImportFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  JobContext context_;
+  std::string path_;
+};
+
 }  // namespace
 
 void run_plan(const JobConfig& config, PlanFormat format, JobContext context, std::ostream& out) {
   PhaseTimer timer(context.watchdog);
-  const RunSetup setup = set_up_run(config, context, timer);
+  const ImportFolder imports(config, context);
+  const RunSetup setup = set_up_run(config, imports.path(), context, timer);
   timer.end();
   Trial trial = run_trial(config, setup, context);
   for (const auto& [phase, seconds] : timer.phases())

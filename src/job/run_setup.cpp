@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
+#include "bulksim/formats/names.hpp"
 #include "bulksim/job/agreement.hpp"
+#include "bulksim/job/import_job.hpp"
 #include "bulksim/job/row_reader.hpp"
 #include "job/guarded_work.hpp"
 
@@ -11,11 +15,43 @@ namespace bulksim {
 
 namespace {
 
-Inputs open_inputs(const JobConfig& config, JobContext context) {
-  Inputs inputs;
+/// Paths that can be read by ranges of rows.
+struct PreparedPaths {
+  std::string queries;
+  std::string items;
+};
+
+/// Rank 0 imports, everybody learns where it is.
+PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_folder,
+                             JobContext context) {
+  Communicator& comm = context.mpi.world();
+  const ImportOptions options{config.keys, config.irregular};
+  PreparedPaths paths;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    paths.items = prepare_input(context.calls, config.items, import_folder, options, context.log);
+    paths.queries = config.queries.empty() ? paths.items
+                                           : prepare_input(context.calls, config.queries,
+                                                           import_folder, options, context.log);
+  });
+  paths.items = broadcast_text(comm, paths.items);
+  paths.queries = broadcast_text(comm, paths.queries);
+  return paths;
+}
+
+SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobContext context) {
+  SourcePair inputs;
   together(context.mpi.world(), [&] {
-    inputs.items = stoppable(open_matrix(context.calls, config.items), context.stop);
-    inputs.queries = stoppable(open_matrix(context.calls, config.query_path()), context.stop);
+    inputs.items = open_input(context.calls, paths.items, config.items, config.irregular);
+    inputs.queries =
+        open_input(context.calls, paths.queries, config.query_path(), config.irregular);
+    std::optional<NamedVocabulary> vocabulary;
+    if (!config.vocabulary.empty()) {
+      vocabulary = {read_names(context.calls, config.vocabulary), config.vocabulary};
+    }
+    inputs = match_columns(std::move(inputs), vocabulary);
+    inputs.items = stoppable(std::move(inputs.items), context.stop);
+    inputs.queries = stoppable(std::move(inputs.queries), context.stop);
   });
   return inputs;
 }
@@ -31,11 +67,24 @@ Plan agree_on_plan(const JobConfig& config, const Surveys& surveys, Communicator
 
 }  // namespace
 
-RunSetup set_up_run(const JobConfig& config, JobContext context, PhaseTimer& timer) {
+bool needs_import(const JobConfig& config, JobContext context) {
+  bool imported = false;
+  together(context.mpi.world(), [&] {
+    for (const std::string& path : {config.items, config.query_path()}) {
+      if (!is_read_by_ranges(format_of(context.calls, path))) imported = true;
+    }
+  });
+  return imported;
+}
+
+RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
+                    PhaseTimer& timer) {
   Communicator& comm = context.mpi.world();
   RunSetup setup;
+  timer.begin("import");
+  const PreparedPaths paths = prepare_inputs(config, import_folder, context);
   timer.begin("survey");
-  setup.inputs = open_inputs(config, context);
+  setup.inputs = open_inputs(config, paths, context);
   setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm);
   timer.begin("plan");
   setup.plan = agree_on_plan(config, setup.surveys, comm);

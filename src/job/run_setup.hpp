@@ -1,11 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/phase_timer.hpp"
-#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/formats/column_map.hpp"
 #include "bulksim/job/compute_job.hpp"
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/schedule.hpp"
@@ -13,24 +14,23 @@
 
 namespace bulksim {
 
-/// Both sides of a run, open for reading.
-struct Inputs {
-  std::unique_ptr<MatrixSource> queries;
-  std::unique_ptr<MatrixSource> items;
-};
-
 /// Everything that is known before the first byte is written.
 struct RunSetup {
-  Inputs inputs;
+  SourcePair inputs;
   Surveys surveys;
   Plan plan;
   RankResources resources;
   Schedule schedule;
 };
 
-/// Opens and surveys the inputs, lets rank 0 make the plan, and chooses how this run carries it
-/// out. A collective; fails on all ranks alike.
-RunSetup set_up_run(const JobConfig& config, JobContext context, PhaseTimer& timer);
+/// Whether an input has to be imported before it can be read by ranges of rows. Throws Error (66)
+/// when there is none of that name and Error (65) when its format is not known. A collective.
+bool needs_import(const JobConfig& config, JobContext context);
+
+/// Imports what has to be into `import_folder`, opens and surveys the inputs, lets rank 0 make the
+/// plan, and chooses how this run carries it out. A collective; fails on all ranks alike.
+RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
+                    PhaseTimer& timer);
 
 /// Reads, computes and checks these tiles (ascending numbers) and hands them to `output`. Reading
 /// the next chunk, computing two and writing finished stripes go on side by side. Throws Stopped at

@@ -41,6 +41,12 @@ bool is_attempt(const std::string& name) {
 
 }  // namespace
 
+std::string part_file_name(std::size_t part) {
+  char name[64];
+  std::snprintf(name, sizeof name, "parts/part-%05zu.h5", part);
+  return name;
+}
+
 std::string work_folder_of_file(const std::string& output) {
   return parent_of(output) + "/." + output.substr(output.find_last_of('/') + 1) + ".bulksim";
 }
@@ -70,10 +76,7 @@ std::string RunDirectory::lease_path() const {
 }
 
 std::string RunDirectory::part_name(std::size_t part) const {
-  if (form_ == OutputForm::kSingleFile) return "result.h5";
-  char name[64];
-  std::snprintf(name, sizeof name, "parts/part-%05zu.h5", part);
-  return name;
+  return form_ == OutputForm::kSingleFile ? "result.h5" : part_file_name(part);
 }
 
 std::string RunDirectory::journal_path(int attempt, int rank) const {
@@ -218,6 +221,7 @@ std::string RunDirectory::publish_sealed(const std::function<void()>& before_ste
   rename_durably(calls_, staging_, output_ + "/versions/" + name);
   before_step();
   set_current(calls_, output_, name);
+  remove_tree(calls_, imports_folder());
   return output_ + "/CURRENT/similarity.h5";
 }
 
@@ -236,6 +240,7 @@ std::string RunDirectory::publish_file(const std::function<void()>& before_step)
 /// so that nobody finds half of it.
 void RunDirectory::remove_work_folder() {
   remove_tree(calls_, staging_);
+  remove_tree(calls_, imports_folder());
   const std::string lease = lease_path().substr(work_folder().size() + 1);
   for (const std::string& name : list_directory(calls_, work_folder())) {
     if (!name.starts_with(kMarkerName) && !name.starts_with(lease)) return;

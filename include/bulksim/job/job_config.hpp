@@ -6,6 +6,7 @@
 
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/watchdog.hpp"
+#include "bulksim/formats/row_stream.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/storage/tile_log.hpp"
@@ -47,6 +48,8 @@ struct JobConfig {
   std::string items;
   std::string queries;  ///< empty: the items are compared with themselves
   std::string output;
+  std::string vocabulary;                ///< file of terms, one a line; may be empty
+  VectorKeys keys = VectorKeys::kTerms;  ///< what the keys of JSONL vectors are
   Irregular irregular = Irregular::kAccept;
   ZeroRows zero_rows = ZeroRows::kZero;
   Dimensions dimensions = Dimensions::kMustAgree;

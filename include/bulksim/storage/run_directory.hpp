@@ -19,6 +19,9 @@ enum class OutputForm {
 
 OutputForm output_form(const std::string& output);
 
+/// "parts/part-00007.h5", below a version.
+std::string part_file_name(std::size_t part);
+
 /// The folder beside a single-file result that holds its lease and staging while it is at work.
 std::string work_folder_of_file(const std::string& output);
 
@@ -49,6 +52,8 @@ class RunDirectory {
   /// Holds the staging folders of all plans.
   std::string work_folder() const;
   std::string lease_path() const;
+  /// Holds imported inputs until a result is published.
+  std::string imports_folder() const { return work_folder() + "/inputs"; }
   std::string plan_name() const { return plan_; }
   /// Relative to the staging folder: "parts/part-00007.h5", or "result.h5" for a single file.
   std::string part_name(std::size_t part) const;
