@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "bulksim/comm/mpi_environment.hpp"
+#include "bulksim/core/failpoint.hpp"
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/log.hpp"
 #include "bulksim/core/phase_timer.hpp"
@@ -69,7 +70,7 @@ class Supervision {
                                     tell("stuck", ExitCode::kUnavailable, sentence, 0, where);
                                   },
                                   [this] { end(ExitCode::kUnavailable); }}),
-        calls(make_watched_calls(system_file_calls(), watchdog)) {}
+        calls(make_watched_calls(with_failpoints(system_file_calls()), watchdog)) {}
 
   void met(MpiEnvironment& mpi) {
     log.set_rank(mpi.world().rank(), mpi.world().size());

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "bulksim/core/failpoint.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "comm/mpi_library.hpp"
 
@@ -146,9 +146,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   std::int64_t roll_call(const char* call, std::int64_t count, Counts rule, double deadline) {
-    const bool patient = std::isinf(deadline);
-    const Watchdog::Watch watch(options_.watchdog,
-                                {patient ? Activity::kPeers : Activity::kCollective, call});
+    pass_failpoint("collective");
     call_ = call;
     deadline_ = deadline;
     mine_ = {};
@@ -225,6 +223,7 @@ class MpiCommunicator final : public Communicator {
   template <class Whom>
   void await(std::span<MPI_Request> requests, Patience patience, const Whom& whom) {
     const Stopwatch watch;
+    Watchdog::Watch step(options_.watchdog, {Activity::kCollective, call_.c_str()});
     // rank 0 knows who is absent: it speaks first
     const double deadline = deadline_ * (rank_ == 0 ? 1.0 : 1.1);
     for (auto sleep = patience.first;; sleep = std::min(2 * sleep, patience.longest)) {
@@ -234,6 +233,7 @@ class MpiCommunicator final : public Communicator {
             }),
             call_);
       if (done != 0) return;
+      step.feed();
       if (watch.seconds() > deadline) give_up(whom(), watch.seconds());
       std::this_thread::sleep_for(sleep);
     }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include <unistd.h>
@@ -70,11 +69,9 @@ double Deadlines::of(Activity activity) const {
     case Activity::kWrite:
       return write;
     case Activity::kCollective:
-      return 1.5 * collective;  // the communicator, which knows who is absent, speaks first
-    case Activity::kPeers:
-      break;
+      return collective;
   }
-  return std::numeric_limits<double>::infinity();
+  return 0.0;
 }
 
 struct Watchdog::Watch::Entry {
@@ -107,6 +104,12 @@ Watchdog::Watch::~Watch() {
     }
   }
   errno = saved;
+}
+
+void Watchdog::Watch::feed() {
+  if (watchdog_ == nullptr) return;
+  const std::lock_guard lock(watchdog_->mutex_);
+  entry_->since = watchdog_->now_;
 }
 
 Watchdog::Watchdog(const Deadlines& deadlines, LastWords last_words)

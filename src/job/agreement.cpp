@@ -10,8 +10,8 @@ namespace {
 
 std::vector<std::byte> encode(const Error* failure) {
   if (failure == nullptr) return {};
-  const std::string text =
-      std::to_string(static_cast<int>(failure->code())) + ' ' + failure->what();
+  const std::string text = std::to_string(static_cast<int>(failure->code())) + ' ' +
+                           std::to_string(failure->error_number()) + ' ' + failure->what();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -27,9 +27,10 @@ void agree(Communicator& comm, const Error* failure) {
   comm.broadcast(verdict);
   if (verdict.empty()) return;
   const std::string text(reinterpret_cast<const char*>(verdict.data()), verdict.size());
-  const auto space = text.find(' ');
-  throw AgreedError(static_cast<ExitCode>(std::stoi(text.substr(0, space))),
-                    text.substr(space + 1));
+  const auto first = text.find(' ');
+  const auto second = text.find(' ', first + 1);
+  throw AgreedError(static_cast<ExitCode>(std::stoi(text.substr(0, first))),
+                    text.substr(second + 1), std::stoi(text.substr(first + 1, second - first)));
 }
 
 }  // namespace bulksim

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "bulksim/core/failpoint.hpp"
+
 namespace bulksim {
 
 class GuardedSink::Writer final : public TileWriter {
@@ -14,13 +16,18 @@ class GuardedSink::Writer final : public TileWriter {
     context_.stop.check();
     watch_.reset();
     watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = tile});
+    pass_failpoint("tile.begin");
     writer_->begin(tile);
   }
 
-  void write(const TileStripe& stripe) override { writer_->write(stripe); }
+  void write(const TileStripe& stripe) override {
+    pass_failpoint("tile.write");
+    writer_->write(stripe);
+  }
 
   void finish() override {
     writer_->finish();
+    pass_failpoint("tile.finish");
     watch_.reset();
   }
 
@@ -44,6 +51,7 @@ class StoppableSource final : public MatrixSource {
   const MatrixInfo& info() const override { return source_->info(); }
   void read(RowRange range, CsrMatrix& out) const override {
     stop_.check();
+    pass_failpoint("input.read");
     source_->read(range, out);
   }
   const RowSurvey* survey() const override { return source_->survey(); }

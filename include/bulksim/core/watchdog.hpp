@@ -20,8 +20,7 @@ enum class Activity {
   kRead,        ///< a call that reads a file
   kTile,        ///< one tile, without the calls on files within
   kWrite,       ///< a call that changes a file
-  kCollective,  ///< a call of all ranks
-  kPeers,       ///< waiting for ranks that have more to do: without a deadline of its own
+  kCollective,  ///< a look at a message between ranks
 };
 
 /// Seconds after which a piece of work counts as stuck.
@@ -80,6 +79,9 @@ class Watchdog {
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+
+    /// A step of the work is done: its time begins anew.
+    void feed();
 
    private:
     struct Entry;

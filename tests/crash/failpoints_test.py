@@ -1,0 +1,44 @@
+"""A kill at every failpoint: the next run ends with the very bytes of a run that was left alone."""
+
+import pathlib
+import re
+
+from support import Bench
+
+SEVERAL_TIMES = ["part.after_write", "journal.before_write", "collective"]
+
+
+def all_points():
+    header = pathlib.Path(__file__).parents[2] / "include/bulksim/core/failpoint.hpp"
+    return re.findall(r'^    "([a-z._]+)",$', header.read_text(), re.MULTILINE)
+
+
+def main():
+    bench = Bench(__doc__)
+    points = all_points()
+    bench.check(len(points) >= 25, "there are 25 points and more")
+
+    binary = pathlib.Path(bench.program).read_bytes()
+    for word in [*points, "BULKSIM_FAILPOINTS"]:
+        bench.check(word.encode() not in binary, f"the program knows nothing of {word}")
+
+    bench.clear()
+    everything = ";".join(f"rank0:{point}=sleep:0" for point in points)
+    _, messages = bench.run(bench.failpoints, bench.out, points=everything)
+    passed = {point: messages.count(f"failpoint {point}:") for point in points}
+
+    for point in points:
+        last = passed[point]
+        times = sorted({1, (last + 1) // 2, last}) if point in SEVERAL_TIMES else [1]
+        for time in times:
+            bench.clear()
+            code, messages = bench.run(bench.failpoints, bench.out,
+                                       points=f"rank0:{point}=kill@{time}")
+            claim = f"killed at {point}, time {time} of {last}"
+            if bench.check(code == 137 and f"failpoint {point}:" in messages,
+                           f"{claim}: it happens (exit code {code})"):
+                bench.finishes(claim)
+    bench.done()
+
+
+main()

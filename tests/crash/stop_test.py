@@ -1,0 +1,96 @@
+"""Signals and time limits end a run in good order, and the next one goes on from there."""
+
+import os
+import signal
+import time
+
+from support import Bench, ranks_of, wait_for, wait_for_ranks
+
+SLOW = "rank*:tile.begin=sleep:25"  # two ranks take 0.8 s and more
+
+
+def stopped_at_random_times(bench, number, rounds):
+    """Every round goes on where the one before was stopped; a finished one begins anew."""
+    bench.clear()
+    codes = []
+    for attempt in range(rounds):
+        process = bench.start(bench.failpoints, bench.out, points=SLOW)
+        wait_for_ranks(process, 2)
+        time.sleep(bench.random.uniform(0, 0.8))
+        process.send_signal(number)
+        start = time.monotonic()
+        code, _ = bench.end(process)
+        codes.append(code)
+        name = signal.Signals(number).name
+        bench.check(time.monotonic() - start < 10, f"{name} ends it within 10 s")
+        if number == signal.SIGUSR1:
+            bench.check(code in (0, 75), f"{name} to mpirun gives 0 or 75, not {code}")
+        if code == 0 or attempt % 4 == 3:
+            bench.finishes(f"after {name}")
+            bench.clear()
+    print(f"{signal.Signals(number).name}: {codes}", flush=True)
+
+
+def time_limit(bench):
+    bench.clear()
+    start = time.monotonic()
+    code, messages = bench.run(bench.failpoints, bench.out, points="rank*:tile.begin=sleep:250",
+                               options=["--max-hours", str(3 / 3600)])
+    bench.check(code == 75 and "stopped at" in messages, f"--max-hours gives 75, not {code}")
+    bench.check(time.monotonic() - start < 6, "--max-hours ends the run in time")
+    errors = bench.errors()
+    bench.check([error["exit_code"] for error in errors] == [75], "the error file says so")
+    bench.finishes("after --max-hours")
+
+
+def in_a_hurry(bench):
+    bench.clear()
+    process = bench.start(bench.failpoints, bench.out, points="rank*:tile.begin=sleep:8000@3")
+    wait_for_ranks(process, 2)
+    wait_for(lambda: "failpoint" in bench.messages())
+    for _ in range(2):
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+    start = time.monotonic()
+    code, _ = bench.end(process)
+    bench.check(code == 75, f"a second SIGUSR1 gives 75, not {code}")
+    bench.check(time.monotonic() - start < 5, "a second SIGUSR1 waits for no tile")
+    bench.finishes("after two signals")
+
+
+def progress(bench):
+    bench.clear()
+    process = bench.start(bench.failpoints, bench.out, points=SLOW + "0")
+    wait_for_ranks(process, 2)
+    wait_for(lambda: "failpoint" in bench.messages())
+    time.sleep(1)
+    process.send_signal(signal.SIGUSR2)
+    bench.check(wait_for(lambda: " left\n" in bench.messages(), 5), "SIGUSR2 shows the progress")
+    process.send_signal(signal.SIGUSR1)
+    bench.end(process)
+
+
+def launcher_killed(bench):
+    bench.clear()
+    process = bench.start(bench.failpoints, bench.out, points=SLOW)
+    ranks = wait_for_ranks(process, 2).values()
+    bench.check(len(ranks) == 2, "there are two ranks")
+    process.kill()
+    gone = wait_for(lambda: not any(os.path.exists(f"/proc/{rank}") for rank in ranks), 1.0)
+    bench.check(gone, "ranks die within 1 s of their launcher")
+    process.wait()
+    bench.finishes("after the death of the launcher")
+
+
+def main():
+    bench = Bench(__doc__)
+    stopped_at_random_times(bench, signal.SIGUSR1, 20)
+    stopped_at_random_times(bench, signal.SIGTERM, 10)
+    time_limit(bench)
+    in_a_hurry(bench)
+    progress(bench)
+    launcher_killed(bench)
+    bench.done()
+
+
+main()

@@ -1,0 +1,155 @@
+"""What the tests of crashes share: inputs, runs under mpirun, and the comparison of results.
+
+Each test takes --work, --program and --failpoints (the program that fails on purpose), and --seed.
+"""
+
+import argparse
+import filecmp
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+TILE = ["--tile", "64x512"]  # 5 x 12 tiles
+TILES = 60
+
+
+class Bench:
+    """A folder with inputs, and the result of a run that nothing has disturbed."""
+
+    def __init__(self, description):
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument("--work", type=pathlib.Path, required=True)
+        parser.add_argument("--program", required=True)
+        parser.add_argument("--failpoints", required=True)
+        parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+        arguments = parser.parse_args()
+        self.seed = arguments.seed
+        self.random = random.Random(self.seed)
+        print(f"--seed {self.seed}", flush=True)
+        self.program = arguments.program
+        self.failpoints = arguments.failpoints
+        self.folder = arguments.work
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.failures = 0
+        subprocess.run([self.program, "generate", "titles43", "--items", "6000", "--queries", "300",
+                        "-q", "-o", self.folder / "in"], check=True)
+        self.reference = self.folder / "reference"
+        code, errors = self.run(self.program, self.reference, ranks=1)
+        assert code == 0, errors
+        self.out = self.folder / "out"
+
+    def command(self, program, out, ranks, options=()):
+        launcher = ["mpirun", "-q", "-n", str(ranks)] if ranks > 1 else []
+        return [*launcher, program, "compute", self.folder / "in_items.csr",
+                self.folder / "in_queries.csr", "-o", out, "-j", "1", *TILE, *options]
+
+    def start(self, program, out, ranks=2, points="", options=()):
+        """A run at work; its messages go to a file."""
+        environment = dict(os.environ, BULKSIM_FAILPOINTS=points,
+                           BULKSIM_FAILPOINT_SEED=str(self.random.randrange(2**32)))
+        with open(self.folder / "messages", "wb") as messages:
+            return subprocess.Popen(self.command(program, out, ranks, options), env=environment,
+                                    stdout=subprocess.DEVNULL, stderr=messages,
+                                    start_new_session=True)
+
+    def end(self, process, seconds=60):
+        """Its exit code (128 + signal as a shell says) and its messages."""
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            code = None
+        return (128 - code if code is not None and code < 0 else code), self.messages()
+
+    def run(self, program, out, ranks=2, points="", options=(), seconds=60):
+        return self.end(self.start(program, out, ranks, points, options), seconds)
+
+    def messages(self):
+        return (self.folder / "messages").read_text(errors="replace")
+
+    def clear(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+
+    def check(self, holds, claim):
+        if not holds:
+            self.failures += 1
+            print(f"FAILED: {claim}\n{self.messages()}", flush=True)
+        return holds
+
+    def finishes(self, claim, ranks=2):
+        """The same command, undisturbed, ends with the very bytes of the reference."""
+        code, _ = self.run(self.program, self.out, ranks)
+        return (self.check(code == 0, f"{claim}: the next run ends with 0, not {code}") and
+                self.check(self.differences() == [],
+                           f"{claim}: the same bytes, but {self.differences()}"))
+
+    def differences(self):
+        mine, theirs = (files_of(out) for out in (self.out, self.reference))
+        return sorted(set(mine) ^ set(theirs)) + [
+            name for name in sorted(set(mine) & set(theirs))
+            if not filecmp.cmp(mine[name], theirs[name], shallow=False)]
+
+    def errors(self):
+        """The error files of all attempts."""
+        return [json.loads(path.read_text())
+                for path in sorted(self.out.glob("staging/*/errors/*.json"))]
+
+    def done(self):
+        sys.exit(1 if self.failures else 0)
+
+
+def files_of(out):
+    """The files of the current version but the report, which holds times."""
+    version = (out / "CURRENT").resolve(strict=True)
+    return {str(path.relative_to(version)): path for path in version.rglob("*")
+            if path.is_file() and not path.name.startswith("report.")}
+
+
+def ranks_of(launcher):
+    """Process numbers by rank, of the processes that mpirun has started."""
+    ranks = {}
+    for task in pathlib.Path(f"/proc/{launcher.pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            try:
+                variables = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            for variable in variables:
+                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    ranks[int(variable.split(b"=")[1])] = int(child)
+    return ranks
+
+
+def listens(process):
+    """Whether a process has a handler for SIGUSR1."""
+    try:
+        for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return int(line.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1 == 1
+    except OSError:
+        pass
+    return False
+
+
+def wait_for(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def wait_for_ranks(launcher, count):
+    """Their process numbers, once all listen to signals."""
+    wait_for(lambda: launcher.poll() is not None or
+             (len(ranks_of(launcher)) == count and all(map(listens, ranks_of(launcher).values()))))
+    return ranks_of(launcher)
