@@ -96,7 +96,9 @@ class LineParser {
   }
 
   void check(simdjson::error_code error) const {
-    if (error == simdjson::SUCCESS) return;
+    if (error != simdjson::SUCCESS) refuse_json(error);
+  }
+  [[noreturn, gnu::cold]] void refuse_json(simdjson::error_code error) const {
     if (error == simdjson::UTF8_ERROR) fail("it is not valid UTF-8");
     fail(std::string("it is no JSON object, or is cut short (") + simdjson::error_message(error) +
          ")");

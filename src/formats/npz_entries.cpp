@@ -13,6 +13,7 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kEntriesAtOnce = 65536;
+constexpr std::int64_t kColumnsAtOnce = 4096;
 
 /// What csc and coo have in common: an array of rows, an array of values.
 class NpzEntries : public EntryStream {
@@ -88,26 +89,30 @@ class CscEntries final : public NpzEntries {
   }
 
   void finish() override {
-    while (offsets_.left() > 0)
+    while (next_end_ < ends_.size() || offsets_.left() > 0)
       next_column();
   }
 
   void next_column() {
-    if (offsets_.left() == 0) {
-      throw Error(ExitCode::kDataError, offsets_.shown() + " ends with " + std::to_string(end_) +
-                                            ", but there are " + std::to_string(count()) +
-                                            " values");
+    if (next_end_ == ends_.size()) {
+      if (offsets_.left() == 0) {
+        throw Error(ExitCode::kDataError, offsets_.shown() + " ends with " + std::to_string(end_) +
+                                              ", but there are " + std::to_string(count()) +
+                                              " values");
+      }
+      ends_.clear();
+      offsets_.read(std::min(offsets_.left(), kColumnsAtOnce), ends_);
+      next_end_ = 0;
     }
-    ends_.clear();
-    offsets_.read(1, ends_);
-    end_ = ends_.front();
+    end_ = ends_[next_end_++];
     ++column_;
   }
 
   OffsetReader offsets_;
-  std::vector<std::int64_t> ends_;
+  std::vector<std::int64_t> ends_;  // of some columns
+  std::size_t next_end_ = 0;        // the first of them that was not used
   std::int64_t column_ = -1;
-  std::int64_t end_ = 0;
+  std::int64_t end_ = 0;  // of the entries of `column_`
 };
 
 /// Rows and columns in arrays of their own.

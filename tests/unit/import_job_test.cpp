@@ -275,7 +275,7 @@ class MatchColumnsTest : public ImportJobTest {
   /// A store of JSONL lines, under a name of its own.
   std::unique_ptr<MatrixSource> store_of(const std::string& lines,
                                          const ImportOptions& options = {}) {
-    const std::string name = folder_ / ("m" + std::to_string(count_++));
+    const std::string name = folder_ / std::to_string(count_++);
     write_file(name + ".jsonl", lines);
     import_matrix(calls_, name + ".jsonl", name + ".h5", options, log_);
     return open_matrix(calls_, name + ".h5");

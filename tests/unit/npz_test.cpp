@@ -375,6 +375,18 @@ TEST_F(NpzTest, ABadCoordinateIsNamed) {
               AllOf(StartsWith("65: "), HasSubstr("entry 1"), HasSubstr("column 9")));
 }
 
+TEST_F(NpzTest, OffsetsOfColumnsMustReachTheLastValue) {
+  ZipWriter zip;
+  zip.add("indices.npy", npy_of("<i4", std::vector<int>{0, 1, 0}));
+  zip.add("indptr.npy", npy_of("<i4", std::vector<int>{0, 1, 2}));
+  zip.add("format.npy", npy("|S3", "", "csc"));
+  zip.add("shape.npy", npy_of("<i8", std::vector<int>{2, 2}));
+  zip.add("data.npy", npy_of("<f4", std::vector<int>{1, 2, 3}));
+
+  EXPECT_THAT(error_of_reading(zip.finish()),
+              AllOf(StartsWith("65: "), HasSubstr("indptr.npy"), HasSubstr("3 values")));
+}
+
 TEST_F(NpzTest, AnIntegerBeyondFloat64IsRefused) {
   const std::string elements("\1\0\0\0\0\0\x20\0", 8);  // 2^53 + 1
   ZipWriter zip;
