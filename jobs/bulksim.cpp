@@ -18,9 +18,17 @@ namespace {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
-      {compute_syntax, run_compute_command}, {plan_syntax, run_plan_command},
-      {import_syntax, run_import},           {show_syntax, run_show},
-      {generate_syntax, run_generate},       {bench_syntax, run_bench},
+      {compute_syntax, run_compute_command},
+      {plan_syntax, run_plan_command},
+      {import_syntax, run_import},
+      {show_syntax, run_show},
+      {verify_syntax, run_verify},
+      {status_syntax, run_status},
+      {versions_syntax, run_versions},
+      {use_syntax, run_use},
+      {prune_syntax, run_prune},
+      {generate_syntax, run_generate},
+      {bench_syntax, run_bench},
   };
   return all;
 }

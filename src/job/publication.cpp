@@ -1,8 +1,10 @@
 #include "job/publication.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "bulksim/job/options.hpp"
+#include "bulksim/storage/embedded_index.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/tile_inspection.hpp"
@@ -26,11 +28,17 @@ FileAttributes attributes_of(const Plan& plan) {
                                        {"error_bound", plan.error_bound}});
 }
 
-/// A single file has no tiles.idx, so its attributes tell the digests.
-FileAttributes file_attributes(const Plan& plan, const std::vector<Digest>& digests) {
-  FileAttributes attributes = attributes_of(plan);
-  if (!digests.empty()) attributes.emplace_back("tile_digests", group_digests(digests));
-  return attributes;
+/// A single file holds its index of tiles itself, and a digest of the index.
+void finish_single_file(const RunDirectory& run, const Publication& publication, FileCalls& calls) {
+  const std::string path = run.part_path(0);
+  const PartLayout& layout = publication.parts.layouts.front();
+  const std::string index = encode_embedded_index(publication.digests);
+  FileAttributes attributes = attributes_of(publication.plan);
+  attributes.emplace_back("tile_index",
+                          digest_of(std::as_bytes(std::span<const char>(index))).hex());
+  make_writable(calls, path);
+  write_attributes(calls, path, publication.plan.grid, layout, attributes);
+  if (layout.has_tiles()) embed_tile_index(calls, path, index);
 }
 
 /// Looks at tiles once more, before anybody else does.
@@ -114,17 +122,16 @@ std::string publish(RunDirectory& run, const Publication& publication, FileCalls
   read_back(publication, calls);
   check_guard(publication, run, calls);
   if (run.form() == OutputForm::kSingleFile) {
-    make_writable(calls, run.part_path(0));
-    write_attributes(calls, run.part_path(0), plan.grid, parts.layouts.front(),
-                     file_attributes(plan, publication.digests));
+    finish_single_file(run, publication, calls);
     return run.publish("", publication.still_ours);
   }
   Manifest manifest{.plan = plan.id().hex(), .files = {}};
   std::vector<std::string> names;
   for (std::size_t part = 0; part < parts.paths.size(); ++part) {
     names.push_back(run.part_name(part));
-    manifest.files.push_back(
-        describe_file(calls, run.staging(), names.back(), parts.layouts[part].data_offset));
+    const PartLayout& layout = parts.layouts[part];
+    manifest.files.push_back(describe_file(calls, run.staging(), names.back(),
+                                           layout.has_tiles() ? layout.data_offset : -1));
   }
   write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, parts.layouts, names,
                         attributes_of(plan));

@@ -144,23 +144,6 @@ std::string encode_tile_index(const std::vector<Digest>& tiles) {
   return bytes;
 }
 
-std::int64_t digest_group_size(std::int64_t tiles) {
-  constexpr std::int64_t kMostGroups = 1024;  // an attribute of HDF5 holds less than 64 KiB
-  return std::max<std::int64_t>(1, (tiles + kMostGroups - 1) / kMostGroups);
-}
-
-std::string group_digests(const std::vector<Digest>& tiles) {
-  const std::int64_t size = digest_group_size(std::ssize(tiles));
-  std::string text;
-  for (std::int64_t first = 0; first < std::ssize(tiles); first += size) {
-    const auto count = static_cast<std::size_t>(std::min(size, std::ssize(tiles) - first));
-    text +=
-        digest_of(std::as_bytes(std::span(tiles).subspan(static_cast<std::size_t>(first), count)))
-            .hex();
-  }
-  return text;
-}
-
 std::vector<Digest> decode_tile_index(const std::string& bytes) {
   constexpr std::size_t kHeaderBytes = 16;
   constexpr std::size_t kEntryBytes = 16;

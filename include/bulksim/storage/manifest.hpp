@@ -42,11 +42,4 @@ ManifestFile describe_file(FileCalls& calls, const std::string& root, const std:
 std::string encode_tile_index(const std::vector<Digest>& tiles);
 std::vector<Digest> decode_tile_index(const std::string& bytes);
 
-/// The digests of a single-file result as one short text: the hex digits of 1,024 groups of
-/// neighbouring tiles at most, each the digest of the tiles' digests; one tile a group where that
-/// is enough.
-std::string group_digests(const std::vector<Digest>& tiles);
-/// Tiles of one group.
-std::int64_t digest_group_size(std::int64_t tiles);
-
 }  // namespace bulksim

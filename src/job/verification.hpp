@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/file.hpp"
+#include "bulksim/job/plan.hpp"
+#include "bulksim/job/verify_job.hpp"
+#include "bulksim/storage/recovery.hpp"
+
+namespace bulksim {
+
+/// What a result says of itself, as far as it can be believed.
+struct ResultFacts {
+  TileGrid grid;
+  PartSet parts;
+  std::vector<std::string> names;  ///< of the parts, for people
+  std::vector<Digest> digests;     ///< of tiles, or of groups of them; may be empty
+  std::int64_t group = 1;          ///< tiles a digest
+  Grid arithmetic;
+  Digest queries;  ///< content of the inputs
+  Digest items;
+  std::vector<char> readable;  ///< by part: whether its tiles are where they should be
+};
+
+/// Looks at everything in a version but its tiles; adds what is wrong to the verdict.
+ResultFacts verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict);
+
+/// The same for a result that is one file.
+ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verdict);
+
+/// Reads every tile; adds those that are not what their digests say, and values that are no cosine.
+void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdict& verdict);
+
+/// Computes 64 cells of every tile from the inputs, by the definition and in float64; throws Error
+/// (65) when these are not the inputs of the result.
+void verify_against(FileCalls& calls, const ResultFacts& facts, const VerifyOptions& options,
+                    Verdict& verdict);
+
+/// A damaged tile, with its place.
+Damage damaged_tile(const ResultFacts& facts, TileId tile, const std::string& what);
+
+/// The folder of a version that `path` means, or "" when it means one file.
+std::string version_folder(FileCalls& calls, const std::string& path);
+
+}  // namespace bulksim

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/storage/tile_files.hpp"
+#include "job/verification.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr int kCellsOfATile = 64;
+constexpr double kPromisedError = 1e-6;
+
+/// Canonical rows of an input, as they are and on the grid.
+struct Rows {
+  CsrMatrix values;
+  UnitRows units;
+  std::vector<double> norms;
+};
+
+/// Reads rows frame by frame and keeps the digest of all frames read so far.
+class DigestedReader {
+ public:
+  DigestedReader(FileCalls& calls, const std::string& path, Grid arithmetic)
+      : source_(open_matrix(calls, path)), arithmetic_(arithmetic) {}
+
+  std::int64_t rows() const { return source_->info().rows; }
+
+  Rows read(RowRange range) {
+    Rows rows;
+    source_->read(range, rows.values);
+    canonicalize(rows.values, Irregular::kAccept, source_->info().path, range.begin);
+    const CsrView view = rows.values.view();
+    for (std::int64_t row = 0; row < view.rows(); ++row) {
+      double squares = 0.0;
+      for (const double value : view.values_of(row))
+        squares += value * value;
+      rows.norms.push_back(std::sqrt(squares));
+    }
+    append_unit_rows(view, arithmetic_, rows.units);
+    return rows;
+  }
+
+  /// XXH3-128 over the digests of all frames, as a survey makes it.
+  Digest content() const {
+    Hasher hasher;
+    CsrMatrix rows;
+    for (std::int64_t begin = 0; begin < this->rows(); begin += kFrameRows) {
+      source_->read({begin, std::min(begin + kFrameRows, this->rows())}, rows);
+      canonicalize(rows, Irregular::kAccept, source_->info().path, begin);
+      const Digest digest = frame_digest(rows.view());
+      const std::uint64_t words[] = {digest.high, digest.low};
+      hasher.update(std::as_bytes(std::span(words)));
+    }
+    return hasher.digest();
+  }
+
+ private:
+  std::unique_ptr<MatrixSource> source_;
+  Grid arithmetic_;
+};
+
+double float64_cosine(const Rows& queries, std::int64_t q, const Rows& items, std::int64_t i) {
+  const auto q_columns = queries.values.view().columns_of(q);
+  const auto q_values = queries.values.view().values_of(q);
+  const auto i_columns = items.values.view().columns_of(i);
+  const auto i_values = items.values.view().values_of(i);
+  double sum = 0.0;
+  for (std::size_t a = 0, b = 0; a < q_columns.size() && b < i_columns.size();) {
+    if (q_columns[a] == i_columns[b]) {
+      sum += q_values[a++] * i_values[b++];
+    } else if (q_columns[a] < i_columns[b]) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  const double norms =
+      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)];
+  return norms > 0 ? sum / norms : 0.0;
+}
+
+/// Cells of one tile against both references.
+bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, const Rows& queries,
+            const Rows& items) {
+  const TileId tile = facts.grid.id(number);
+  const RowRange rows = facts.grid.queries(tile.row);
+  const RowRange columns = facts.grid.items(tile.column);
+  for (int cell = 0; cell < kCellsOfATile; ++cell) {
+    const std::uint64_t random =
+        mix(static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(cell));
+    const auto q =
+        static_cast<std::int64_t>((random >> 32) % static_cast<std::uint64_t>(rows.size()));
+    const auto i = static_cast<std::int64_t>((random & 0xffffffff) %
+                                             static_cast<std::uint64_t>(columns.size()));
+    float stored = 0.0F;
+    files.read(tile, {&stored, 1}, q * facts.grid.tile().items + i);
+    const float exact = to_cosine(exact_sum(queries.units, rows.begin + q, items.units, i),
+                                  inverse_one(facts.arithmetic));
+    const double real = float64_cosine(queries, rows.begin + q, items, i);
+    if (stored != exact || !(std::fabs(static_cast<double>(stored) - real) <= kPromisedError)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void require_content(const DigestedReader& reader, const std::string& path, const Digest& wanted,
+                     std::int64_t rows) {
+  if (reader.rows() == rows && reader.content() == wanted) return;
+  throw Error(ExitCode::kDataError,
+              "'" + path + "' does not hold the rows that this result was computed from");
+}
+
+}  // namespace
+
+void verify_against(FileCalls& calls, const ResultFacts& facts, const VerifyOptions& options,
+                    Verdict& verdict) {
+  const std::string& query_path =
+      options.against_queries.empty() ? options.against_items : options.against_queries;
+  DigestedReader query_reader(calls, query_path, facts.arithmetic);
+  DigestedReader item_reader(calls, options.against_items, facts.arithmetic);
+  require_content(query_reader, query_path, facts.queries, facts.grid.shape().queries);
+  require_content(item_reader, options.against_items, facts.items, facts.grid.shape().items);
+  if (facts.grid.count() == 0) return;
+  TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
+  const Rows queries = query_reader.read({0, facts.grid.shape().queries});
+  std::size_t part = 0;
+  for (std::int64_t column = 0; column < facts.grid.columns(); ++column) {
+    while (facts.parts.layouts[part].tile_columns.end <= column)
+      ++part;
+    if (facts.readable[part] == 0) continue;
+    const Rows items = item_reader.read(facts.grid.items(column));
+    for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
+      verdict.cells += kCellsOfATile;
+      const std::int64_t number = facts.grid.number({row, column});
+      if (!agrees(files, facts, number, queries, items)) {
+        verdict.damage.push_back(damaged_tile(
+            facts, {row, column}, "cells of the tile are not the cosines of the inputs"));
+      }
+    }
+  }
+}
+
+}  // namespace bulksim

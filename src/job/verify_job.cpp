@@ -1,0 +1,78 @@
+#include "bulksim/job/verify_job.hpp"
+
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/core/error.hpp"
+#include "job/verification.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string range_text(RowRange range) {
+  return std::to_string(range.begin) + ".." + std::to_string(range.end - 1);
+}
+
+std::string line_of(const Damage& damage) {
+  std::string line = damage.file + ": " + damage.what;
+  if (damage.tile) {
+    line += " (part " + std::to_string(*damage.part) + ", tile " +
+            std::to_string(damage.tile->row) + "," + std::to_string(damage.tile->column) +
+            ", queries " + range_text(damage.queries) + ", items " + range_text(damage.items) +
+            ", byte " + std::to_string(damage.offset) + ")";
+  }
+  return line;
+}
+
+Json json_of(const Damage& damage) {
+  Json json{{"file", damage.file}, {"what", damage.what}};
+  if (damage.tile) {
+    json["part"] = *damage.part;
+    json["tile"] = {{"row", damage.tile->row}, {"column", damage.tile->column}};
+    json["queries"] = {damage.queries.begin, damage.queries.end};
+    json["items"] = {damage.items.begin, damage.items.end};
+    json["offset"] = damage.offset;
+  }
+  return json;
+}
+
+}  // namespace
+
+Verdict verify(FileCalls& calls, const VerifyOptions& options) {
+  Verdict verdict;
+  const std::string folder = version_folder(calls, options.path);
+  verdict.path = folder.empty() ? options.path : folder;
+  const ResultFacts facts = folder.empty() ? verify_file(calls, options.path, verdict)
+                                           : verify_version(calls, folder, verdict);
+  if (options.depth == VerifyDepth::kQuick || facts.parts.paths.empty()) return verdict;
+  verify_tiles(calls, facts, options.threads, verdict);
+  if (!options.against_items.empty()) verify_against(calls, facts, options, verdict);
+  return verdict;
+}
+
+void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out) {
+  if (format == VerifyFormat::kJson) {
+    Json json{{"schema", 1},
+              {"path", verdict.path},
+              {"clean", verdict.damage.empty()},
+              {"files", verdict.files},
+              {"tiles", verdict.tiles},
+              {"cells", verdict.cells},
+              {"damage", Json::array()}};
+    for (const Damage& damage : verdict.damage)
+      json["damage"].push_back(json_of(damage));
+    out << json.dump(1) << '\n';
+    return;
+  }
+  for (const Damage& damage : verdict.damage)
+    out << line_of(damage) << '\n';
+  out << verdict.path << ": " << (verdict.damage.empty() ? "clean" : "damaged") << " ("
+      << verdict.files << " files, " << verdict.tiles << " tiles read, " << verdict.cells
+      << " cells computed again)\n";
+}
+
+}  // namespace bulksim
