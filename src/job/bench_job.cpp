@@ -72,8 +72,9 @@ void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
     std::snprintf(text, sizeof text, format, values...);
     out << text << '\n';
   };
-  line("kernel                 %s, %d threads", result.at("simd").get<std::string>().c_str(),
-       result.at("threads").get<int>());
+  const int threads = result.at("threads").get<int>();
+  line("kernel                 %s, %d %s", result.at("simd").get<std::string>().c_str(), threads,
+       threads == 1 ? "thread" : "threads");
   line("pairs                  %.4g, %.3f useful multiply-adds each", number("pairs"),
        number("multiply_adds_per_pair"));
   line("pairs a second         %.4g (median), %.3g GB/s of results", number("pairs_per_s"),

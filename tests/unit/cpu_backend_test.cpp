@@ -284,7 +284,8 @@ TEST(CpuBackendFailures, OfAWriterReachTheOwnerAndStay) {
 }
 
 TEST(CpuBackendMemory, CountsThreadsQueriesAndTiles) {
-  CpuBackendOptions one = Problem({"", {4096, 100'000}, {1024, 4096}}).options();
+  CpuBackendOptions one;
+  one.grid = TileGrid({4096, 100'000}, {1024, 4096});
   CpuBackendOptions two = one;
   two.threads = 2;
 

@@ -1,0 +1,135 @@
+// Sums of neighbouring items in vectors: load, multiply, convert. Included once for each
+// instruction set, like the kernel that uses them.
+//
+// Items go in groups of 2 N (N 64-bit lanes): vector `low` holds the sums of the first N, `high`
+// those of the others. Dense columns lie such that even and odd 32-bit lanes are these halves: a
+// 32 x 32 -> 64 bit multiplication finds its factors where they stand.
+#if defined(BULKSIM_SUM_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BULKSIM_SUM_VECTORS_INL
+#undef BULKSIM_SUM_VECTORS_INL
+#else
+#define BULKSIM_SUM_VECTORS_INL
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "bulksim/sparse/grid.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bulksim {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Sums = hn::CappedTag<std::int64_t, 8>;
+using Bits = hn::RebindToUnsigned<Sums>;
+using SumVector = hn::Vec<Sums>;
+constexpr std::size_t kLanes = hn::MaxLanes(Sums());
+constexpr std::size_t kGroupItems = 2 * kLanes;
+
+/// Sums of one group of items. The constructors are written out so that they are compiled for the
+/// instruction set at hand, which implicit ones are not.
+struct Group {
+  HWY_INLINE Group() {}
+  HWY_INLINE Group(SumVector l, SumVector h) : low(l), high(h) {}
+
+  SumVector low;
+  SumVector high;
+};
+
+HWY_INLINE Group load(const std::int64_t* sums) {
+  return {hn::Load(Sums(), sums), hn::Load(Sums(), sums + kLanes)};
+}
+
+HWY_INLINE void store(const Group& group, std::int64_t* sums) {
+  hn::Store(group.low, Sums(), sums);
+  hn::Store(group.high, Sums(), sums + kLanes);
+}
+
+HWY_INLINE Group add(const Group& a, const Group& b) {
+  return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)};
+}
+
+/// weight x value for a group of a dense column.
+HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
+#if HWY_TARGET == HWY_SCALAR
+  const hn::Rebind<std::int32_t, Sums> d;
+  const auto even = hn::Load(d, values);
+  const auto odd = hn::Load(d, values + 1);
+#else
+  const hn::Repartition<std::int32_t, Sums> d;
+  const auto even = hn::Load(d, values);
+  const auto odd = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(Bits(), even)));
+#endif
+  const auto w = hn::Set(d, weight);
+  return {hn::MulEven(even, w), hn::MulEven(odd, w)};
+}
+
+/// Sums on the grid 2^-26 are exact in float64, so that its conversion to float32 is the rounding.
+template <class Signed>
+struct FineCosines {
+  static constexpr std::int64_t kZero = Signed::kZero;
+
+  HWY_INLINE static void store(const Group& group, float inverse_one, float* out) {
+    const hn::Rebind<float, Sums> df;
+    const auto low = hn::DemoteTo(df, Signed::to_double(group.low));
+    const auto high = hn::DemoteTo(df, Signed::to_double(group.high));
+#if HWY_TARGET == HWY_SCALAR
+    hn::StoreU(cosine(df, low, inverse_one), df, out);
+    hn::StoreU(cosine(df, high, inverse_one), df, out + 1);
+#else
+    const hn::Repartition<float, Sums> d;
+    hn::StoreU(cosine(d, hn::Combine(d, high, low), inverse_one), d, out);
+#endif
+  }
+
+ private:
+  template <class D, class V>
+  HWY_INLINE static V cosine(D d, V sum, float inverse_one) {
+    const V unclamped = hn::Mul(sum, hn::Set(d, inverse_one));
+    return hn::Max(hn::Min(unclamped, hn::Set(d, 1.0f)), hn::Set(d, -1.0f));
+  }
+};
+
+/// Sums of either sign.
+struct AnySign {
+  static constexpr std::int64_t kZero = 0;
+
+  HWY_INLINE static auto to_double(SumVector sums) {
+    return hn::ConvertTo(hn::Rebind<double, Sums>(), sums);
+  }
+};
+
+/// Sums that are never negative count from the bits of 2^52, whose last one stands for 1: their
+/// own bits are then 2^52 + A as float64, without the conversion that AVX2 and SSE4 lack. From
+/// A = 2^52 on this gives more than 2^52 + A, and the cosine is 1 in either case.
+struct NonNegative {
+  static constexpr std::int64_t kZero = 0x4330000000000000;
+
+  HWY_INLINE static auto to_double(SumVector sums) {
+    const hn::Rebind<double, Sums> d;
+    return hn::Sub(hn::BitCast(d, sums), hn::Set(d, 0x1p52));
+  }
+};
+
+/// Sums on the grid 2^-30 have more than 53 bits: they are rounded once, one by one.
+struct WideCosines {
+  static constexpr std::int64_t kZero = 0;
+
+  HWY_INLINE static void store(const Group& group, float inverse_one, float* out) {
+    HWY_ALIGN std::int64_t sums[kGroupItems];
+    HWY_NAMESPACE::store(group, sums);
+    for (std::size_t item = 0; item < kGroupItems; ++item) {
+      out[item] = to_cosine(sums[item], inverse_one);
+    }
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bulksim
+HWY_AFTER_NAMESPACE();
+
+#endif  // BULKSIM_SUM_VECTORS_INL
