@@ -168,6 +168,8 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
   }
   for (const char* name : kWorkNames)
     make_folder(calls_, inside(staging_, name), 0700);
+  // A kill between the two names of the plan leaves both.
+  if (resumed) remove_file(calls_, staging_ + "/PLAN.json.tmp");
   if (!resumed) create_file(calls_, staging_ + "/PLAN.json", plan_json);
   sync_directory(calls_, staging_);
   sync_directory(calls_, work_folder());

