@@ -38,6 +38,13 @@ def main():
             if bench.check(code == 137 and f"failpoint {point}:" in messages,
                            f"{claim}: it happens (exit code {code})"):
                 bench.finishes(claim)
+
+    for point in ("part.before_write", "journal.before_write"):
+        bench.clear()
+        code, _ = bench.run(bench.failpoints, bench.out, points=f"rank1:{point}=torn@5")
+        claim = f"case 48: a write is torn at {point}"
+        bench.check(code == 137, f"{claim}: exit code {code}")
+        bench.finishes(claim)
     bench.done()
 
 
