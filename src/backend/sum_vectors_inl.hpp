@@ -78,19 +78,12 @@ struct FineCosines {
     const auto low = hn::DemoteTo(df, Signed::to_double(group.low));
     const auto high = hn::DemoteTo(df, Signed::to_double(group.high));
 #if HWY_TARGET == HWY_SCALAR
-    hn::StoreU(cosine(df, low, inverse_one), df, out);
-    hn::StoreU(cosine(df, high, inverse_one), df, out + 1);
+    hn::StoreU(Signed::to_cosine(df, low, inverse_one), df, out);
+    hn::StoreU(Signed::to_cosine(df, high, inverse_one), df, out + 1);
 #else
     const hn::Repartition<float, Sums> d;
-    hn::StoreU(cosine(d, hn::Combine(d, high, low), inverse_one), d, out);
+    hn::StoreU(Signed::to_cosine(d, hn::Combine(d, high, low), inverse_one), d, out);
 #endif
-  }
-
- private:
-  template <class D, class V>
-  HWY_INLINE static V cosine(D d, V sum, float inverse_one) {
-    const V unclamped = hn::Mul(sum, hn::Set(d, inverse_one));
-    return hn::Max(hn::Min(unclamped, hn::Set(d, 1.0f)), hn::Set(d, -1.0f));
   }
 };
 
@@ -101,17 +94,26 @@ struct AnySign {
   HWY_INLINE static auto to_double(SumVector sums) {
     return hn::ConvertTo(hn::Rebind<double, Sums>(), sums);
   }
+  template <class D, class V>
+  HWY_INLINE static V to_cosine(D d, V sum, float inverse_one) {
+    const V cosine = hn::Mul(sum, hn::Set(d, inverse_one));
+    return hn::Max(hn::Min(cosine, hn::Set(d, 1.0f)), hn::Set(d, -1.0f));
+  }
 };
 
-/// Sums that are never negative count from the bits of 2^52, whose last one stands for 1: their
-/// own bits are then 2^52 + A as float64, without the conversion that AVX2 and SSE4 lack. From
-/// A = 2^52 on this gives more than 2^52 + A, and the cosine is 1 in either case.
+/// Sums that are never negative count from the bits of the float64 1, whose last place is 2^-52:
+/// their own bits are then those of 1 + A 2^-52, without the conversion that AVX2 and SSE4 lack.
+/// From A = 2^52 on they stand for more than that, and the cosine is 1 in either case.
 struct NonNegative {
-  static constexpr std::int64_t kZero = 0x4330000000000000;
+  static constexpr std::int64_t kZero = 0x3FF0000000000000;
 
   HWY_INLINE static auto to_double(SumVector sums) {
     const hn::Rebind<double, Sums> d;
-    return hn::Sub(hn::BitCast(d, sums), hn::Set(d, 0x1p52));
+    return hn::Sub(hn::BitCast(d, sums), hn::Set(d, 1.0));
+  }
+  template <class D, class V>
+  HWY_INLINE static V to_cosine(D d, V cosine, float) {
+    return hn::Min(cosine, hn::Set(d, 1.0f));
   }
 };
 
