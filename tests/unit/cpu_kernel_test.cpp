@@ -199,6 +199,26 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForRowsWithoutNegativeValues) {
   expect_the_bits_of_a_merge({queries, items});
 }
 
+TEST(CpuKernel, GivesTheBitsOfAMergeForRowsComparedWithThemselves) {
+  Random random(10);
+  std::vector<Entries> rows;
+  for (int row = 0; row < 60; ++row) {
+    Entries entries = random_row(30, 1 + static_cast<Column>(random.below(15)), 1.0, random);
+    for (auto& [column, value] : entries)
+      value = std::abs(value);
+    rows.push_back(entries);
+  }
+  const UnitRows unit = rows_of(30, rows);
+  std::int64_t above_one = 0;
+  for (std::int64_t row = 0; row < unit.rows(); ++row) {
+    above_one += exact_sum(unit, row, unit, row) > kFineGrid.one();
+  }
+
+  EXPECT_GT(above_one, 0);  // rounding makes some rows longer than 1
+  EXPECT_LT(above_one, unit.rows());
+  expect_the_bits_of_a_merge({unit, unit});
+}
+
 TEST(CpuKernel, GivesTheBitsOfAMergeOnTheWideGrid) {
   Random random(7);
   std::vector<Entries> queries{{{0, 2.0}}, {}, every_column(12000, 1e-30)};
