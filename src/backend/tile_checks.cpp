@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <unistd.h>
+
 #include "bulksim/core/checksum.hpp"
 
 namespace bulksim {
@@ -43,6 +45,15 @@ bool is_cosine_of(float value, const UnitRows& queries, std::int64_t query, cons
                   std::int64_t item, Grid grid) {
   const float expected = to_cosine(exact_sum(queries, query, items, item), inverse_one(grid));
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
+}
+
+Error wrong_twice(TileId tile) {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return Error(ExitCode::kSoftware,
+               "the tile in row " + std::to_string(tile.row) + ", column " +
+                   std::to_string(tile.column) + " was computed wrong twice on host '" + host +
+                   "' (cpu): test the memory of that host and run the same command on another one");
 }
 
 }  // namespace bulksim

@@ -7,6 +7,7 @@
 
 #include "backend/labelled_rows.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/error.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/sparse/grid.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
@@ -42,5 +43,8 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
 /// Whether a cosine has exactly the bits that a merge of its two rows gives.
 bool is_cosine_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
                   std::int64_t item, Grid grid);
+
+/// The checks of a tile failed twice: names tile and host.
+Error wrong_twice(TileId tile);
 
 }  // namespace bulksim

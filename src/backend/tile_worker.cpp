@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 #include "bulksim/core/error.hpp"
 
 namespace bulksim {
@@ -24,15 +22,6 @@ std::size_t to_size(std::int64_t value) {
 /// Column sums of the blocks of a column of tiles, each padded.
 std::int64_t padded_column(std::int64_t items, std::int64_t sub_block) {
   return divide_up(items, sub_block) * ItemBlock::padded(std::min(items, sub_block));
-}
-
-Error wrong_twice(TileId tile) {
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return Error(ExitCode::kSoftware,
-               "the tile in row " + std::to_string(tile.row) + ", column " +
-                   std::to_string(tile.column) + " was computed wrong twice on host '" + host +
-                   "' (cpu): test the memory of that host and run the same command on another one");
 }
 
 }  // namespace

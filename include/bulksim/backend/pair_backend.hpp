@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/tile_grid.hpp"
+
+namespace bulksim {
+
+/// Items that a query is paired with.
+enum class Partners {
+  kAll,     ///< every item
+  kOthers,  ///< every item but the one with the number of the query
+  kLater,   ///< items after the number of the query: of two equal sides, each pair once
+};
+
+/// What is kept of the pairs of a query that pass, when not all are.
+enum class Keep {
+  kAll,
+  kBest,    ///< the `count` of the highest scores, ties by item
+  kSample,  ///< `count` drawn uniformly: those with the smallest hash of seed, query and item
+};
+
+/// Which pairs of the matrix are wanted. The scores compared are the float32 of the full matrix.
+struct ResultCut {
+  float at_least = -std::numeric_limits<float>::infinity();
+  float below = std::numeric_limits<float>::infinity();
+  bool nonzero_only = false;
+  Partners partners = Partners::kAll;
+  Keep keep = Keep::kAll;
+  std::int64_t count = 0;  ///< a query, with kBest and kSample
+  std::uint64_t seed = 0;  ///< of kSample
+
+  /// Whether a pair is wanted, leaving `keep` aside.
+  bool admits(std::int64_t query, std::int64_t item, float score) const {
+    return score >= at_least && score < below && (!nonzero_only || score != 0.0f) &&
+           pairs(query, item);
+  }
+  bool pairs(std::int64_t query, std::int64_t item) const {
+    return partners == Partners::kAll ||
+           (partners == Partners::kOthers ? item != query : item > query);
+  }
+  bool operator==(const ResultCut&) const = default;
+};
+
+/// Items of a matrix with `kBest` or `kSample`: numbers of items have 32 bits there.
+inline constexpr std::int64_t kMostRankedItems = std::int64_t{1} << 32;
+
+/// Order in which `keep` prefers the pairs of one query: larger is better, and no two items have
+/// the same. Its low half tells the item.
+std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::int64_t item, float score);
+/// The item and, of a kBest preference, the score that it was made of.
+std::int64_t item_of(std::uint64_t preference);
+float score_of(std::uint64_t preference);
+
+struct ScoredItem {
+  std::int64_t item = 0;  ///< row of the item matrix
+  float score = 0.0f;
+
+  bool operator==(const ScoredItem&) const = default;
+};
+
+/// Takes the pairs of one tile after the other. Each thread of a backend has one of its own.
+class PairWriter {
+ public:
+  PairWriter() = default;
+  PairWriter(const PairWriter&) = delete;
+  PairWriter& operator=(const PairWriter&) = delete;
+  virtual ~PairWriter() = default;
+
+  /// Begins a tile, or begins it again when its checks have failed.
+  virtual void begin(TileId tile) = 0;
+  /// Pairs of one query row of the tile, items ascending, at least one; rows come ascending. Holds
+  /// every wanted pair, and with kBest and kSample perhaps others: who merges the tiles of a query
+  /// keeps those with the highest preference.
+  virtual void write(std::int64_t query, std::span<const ScoredItem> pairs) = 0;
+  /// Every row was written and every check of the tile has held.
+  virtual void finish() = 0;
+};
+
+/// Where the pairs of a run go.
+class PairSink {
+ public:
+  PairSink() = default;
+  PairSink(const PairSink&) = delete;
+  PairSink& operator=(const PairSink&) = delete;
+  virtual ~PairSink() = default;
+
+  /// Called once a thread of the backend, possibly at the same time.
+  virtual std::unique_ptr<PairWriter> make_writer() = 0;
+};
+
+/// What the bounds have saved.
+struct PairWork {
+  std::int64_t cells = 0;            ///< of the tiles that were computed
+  std::int64_t skipped = 0;          ///< cells of blocks of items whose bound was below the cut
+  std::int64_t candidates = 0;       ///< cells that were computed exactly
+  std::int64_t products = 0;         ///< multiply-adds of the bounds
+  std::int64_t useful_products = 0;  ///< multiply-adds of all cells
+
+  PairWork& operator+=(const PairWork& other);
+};
+
+/// Computes the wanted pairs of tiles on one device, asynchronously; checks each tile as far as it
+/// was computed. A tile that fails is computed again; the second failure is an Error (70).
+class PairBackend {
+ public:
+  PairBackend() = default;
+  PairBackend(const PairBackend&) = delete;
+  PairBackend& operator=(const PairBackend&) = delete;
+  virtual ~PairBackend() = default;
+
+  /// "cpu (AVX3, 2 threads)", for logs and reports.
+  virtual std::string description() const = 0;
+  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks.
+  virtual void set_queries(const QueryBatch& queries, PairSink& sink) = 0;
+  /// As SimilarityBackend.
+  virtual void submit(ItemChunk chunk) = 0;
+  virtual void drain() = 0;
+  virtual std::int64_t recomputed_tiles() const = 0;
+  /// So far, of finished tiles.
+  virtual PairWork work() const = 0;
+};
+
+/// A backend on the processors of this machine that leaves out what cannot pass the cut, wherever
+/// this pays. Throws Error (64) when they lack the instruction set asked for.
+std::unique_ptr<PairBackend> make_cpu_pair_backend(const CpuBackendOptions& options,
+                                                   const ResultCut& cut);
+
+/// A backend that takes the pairs from the finished tiles of another one.
+std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,
+                                                    const TileGrid& grid, const ResultCut& cut);
+
+/// Largest memory that the CPU backend holds beside the queries and chunks it is given, in bytes;
+/// the numbers are those of `cpu_backend_bytes`.
+std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const ResultCut& cut,
+                                    std::int64_t query_nnz, std::int64_t query_columns,
+                                    std::int64_t tile_nnz);
+
+}  // namespace bulksim

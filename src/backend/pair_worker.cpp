@@ -1,0 +1,164 @@
+#include "backend/pair_worker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut)
+    : options_(options), cut_(cut), search_(options.arithmetic, SearchKernel::best()) {
+  const std::int64_t width = std::min(options.sub_block, kSearchItems);
+  options_.sub_block = width;
+  blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
+}
+
+void PairWorker::begin_queries(const SearchQueries& queries, BestPreferences* best) {
+  queries_ = &queries;
+  best_ = best;
+  search_.begin_queries(queries);
+}
+
+void PairWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
+  chunk_ = &chunk;
+  const RowRange items = options_.grid.items(column);
+  local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
+  items_.assign(chunk.rows, local_items_, queries_->vocabulary());
+  block_count_ = 0;
+  for (std::int64_t begin = 0; begin < items.size(); begin += options_.sub_block) {
+    const std::int64_t end = std::min(begin + options_.sub_block, items.size());
+    blocks_[block_count_++].build(items_, {begin, end}, *queries_);
+  }
+}
+
+std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
+  for (std::int64_t failed = 0; failed < 2; ++failed) {
+    if (!compute_once(tile, writer)) continue;
+    writer.finish();
+    std::size_t begin = 0;
+    for (const auto& [query, end] : offered_) {
+      best_->offer(query, std::span(offers_).subspan(begin, end - begin));
+      begin = end;
+    }
+    return failed;
+  }
+  throw wrong_twice(tile);
+}
+
+bool PairWorker::compute_once(TileId tile, PairWriter& writer) {
+  const RowRange rows = options_.grid.queries(tile.row);
+  const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
+  std::span<const Cell> cells_left(cells);
+  offers_.clear();
+  offered_.clear();
+
+  writer.begin(tile);
+  for (std::int64_t query = rows.begin; query < rows.end; ++query) {
+    const std::int64_t row = query - queries_->batch().range.begin;
+    const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
+    if (!find_row(row, floor)) return false;
+    const auto of_row = std::ranges::find_if(
+        cells_left, [&](const Cell& cell) { return cell.row != query - rows.begin; });
+    const auto count = static_cast<std::size_t>(of_row - cells_left.begin());
+    if (!samples_hold(row, cells_left.first(count), floor)) return false;
+    cells_left = cells_left.subspan(count);
+    if (pairs_.empty()) continue;
+    writer.write(query, pairs_);
+    if (best_ == nullptr) continue;
+    offers_.insert(offers_.end(), preferences_.begin(), preferences_.end());
+    offered_.emplace_back(row, offers_.size());
+  }
+  return true;
+}
+
+/// Fills pairs_ with what a query row of the batch gets from the tile.
+bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
+  const std::int64_t query = queries_->batch().range.begin + row;
+  const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
+  pairs_.clear();
+  for (std::size_t at = 0; at < block_count_; ++at) {
+    const SearchBlock& block = blocks_[at];
+    found_.clear();
+    const float score = least_score(floor, first_item + block.rows().begin);
+    const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
+    const bool from_none = cut_.keep == Keep::kBest && floor == 0 && std::isinf(cut_.below);
+    const SearchGoal goal{row, score, from_none ? most : 0, score <= 0.0f ? most : 0};
+    if (!search_.find(goal, block, items_, found_)) return false;
+    for (const ExactPair& pair : found_) {
+      const ScoredItem scored{first_item + pair.item, score_of_sum(pair.sum)};
+      if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
+    }
+  }
+  if (cut_.keep != Keep::kAll) keep_preferred(query, floor);
+  return true;
+}
+
+/// The lowest score that an item from `first_item` on may have.
+float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) const {
+  if (cut_.keep != Keep::kBest || floor == 0) return cut_.at_least;
+  const float score = score_of(floor);
+  const bool ties_lose = first_item > item_of(floor);
+  return std::max(cut_.at_least, ties_lose ? std::nextafter(score, HUGE_VALF) : score);
+}
+
+float PairWorker::score_of_sum(std::int64_t sum) const {
+  return to_cosine(sum, inverse_one(options_.arithmetic));
+}
+
+/// Drops from pairs_ what is not above the floor, and what `count` others of the tile precede.
+void PairWorker::keep_preferred(std::int64_t query, std::uint64_t floor) {
+  std::erase_if(pairs_, [&](const ScoredItem& pair) {
+    return preference(cut_, query, pair.item, pair.score) <= floor;
+  });
+  preferences_.clear();
+  for (const ScoredItem& pair : pairs_) {
+    preferences_.push_back(preference(cut_, query, pair.item, pair.score));
+  }
+  const auto count = static_cast<std::size_t>(cut_.count);
+  if (preferences_.size() <= count) return;
+  const auto last = preferences_.begin() + cut_.count - 1;
+  std::nth_element(preferences_.begin(), last, preferences_.end(), std::greater<>());
+  const std::uint64_t least = *last;
+  preferences_.resize(count);
+  std::erase_if(pairs_, [&](const ScoredItem& pair) {
+    return preference(cut_, query, pair.item, pair.score) < least;
+  });
+}
+
+/// Whether the sampled cells of a row are among its pairs exactly where a merge of the two rows
+/// says that they are wanted.
+bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
+                              std::uint64_t floor) const {
+  const std::int64_t query = queries_->batch().range.begin + row;
+  const auto least = std::ranges::min_element(preferences_);
+  const bool full =
+      cut_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= cut_.count;
+  for (const Cell& cell : cells) {
+    const std::int64_t local = local_items_.begin + cell.item;
+    const std::int64_t item = chunk_->range.begin + local;
+    const float expected =
+        score_of_sum(exact_sum(queries_->batch().rows, row, chunk_->rows, local));
+    bool wanted = cut_.admits(query, item, expected);
+    if (wanted && cut_.keep != Keep::kAll) {
+      const std::uint64_t key = preference(cut_, query, item, expected);
+      wanted = key > floor && (!full || key >= *least);
+    }
+    const auto at = std::ranges::lower_bound(pairs_, item, {}, &ScoredItem::item);
+    const bool found = at != pairs_.end() && at->item == item;
+    if (found != wanted || (found && at->score != expected)) return false;
+  }
+  return true;
+}
+
+std::int64_t PairWorker::bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
+                               std::int64_t labels, std::int64_t tile_nnz) {
+  const TileShape& tile = options.grid.tile();
+  const std::int64_t blocks = divide_up(tile.items, std::min(options.sub_block, kSearchItems));
+  return LabelledRows::bytes(tile.items, tile_nnz) + SearchBlock::bytes(tile_nnz, labels) +
+         blocks * ranked_set_bytes(labels) +
+         PairSearch::bytes(std::min(query_nnz, labels), labels, options.grid.shape().queries);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/best_preferences.hpp"
+#include "backend/pair_search.hpp"
+#include "backend/search_block.hpp"
+#include "backend/search_queries.hpp"
+#include "backend/tile_checks.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+
+namespace bulksim {
+
+/// Finds the wanted pairs of tiles on one thread, with memory of its own.
+class PairWorker {
+ public:
+  PairWorker(const CpuBackendOptions& options, const ResultCut& cut);
+
+  /// `best` is shared by the workers; null with Keep::kAll.
+  void begin_queries(const SearchQueries& queries, BestPreferences* best);
+  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
+  /// these.
+  void begin_column(const ItemChunk& chunk, std::int64_t column);
+  /// Finds the pairs of a tile of the column, a second time when its checks fail. Returns how often
+  /// it was computed again; throws Error (70) when the checks fail again.
+  std::int64_t compute(TileId tile, PairWriter& writer);
+
+  PairWork take_work() { return search_.take_work(); }
+
+  static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
+                            std::int64_t labels, std::int64_t tile_nnz);
+
+ private:
+  bool compute_once(TileId tile, PairWriter& writer);
+  bool find_row(std::int64_t row, std::uint64_t floor);
+  bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
+  float least_score(std::uint64_t floor, std::int64_t first_item) const;
+  float score_of_sum(std::int64_t sum) const;
+  void keep_preferred(std::int64_t query, std::uint64_t floor);
+
+  CpuBackendOptions options_;
+  ResultCut cut_;
+  const SearchQueries* queries_ = nullptr;
+  BestPreferences* best_ = nullptr;
+  const ItemChunk* chunk_ = nullptr;
+  RowRange local_items_;  // of the column of tiles, within the chunk
+  LabelledRows items_;
+  std::vector<SearchBlock> blocks_;
+  std::size_t block_count_ = 0;
+  PairSearch search_;
+  std::vector<ExactPair> found_;
+  std::vector<ScoredItem> pairs_;           // of one query, items ascending
+  std::vector<std::uint64_t> preferences_;  // of the same query
+  std::vector<std::uint64_t> offers_;       // of the tile, until its checks have held
+  std::vector<std::pair<std::int64_t, std::size_t>> offered_;  // query and end of its offers
+};
+
+}  // namespace bulksim

@@ -1,0 +1,90 @@
+// The inner loops of the search for pairs: coarse sums of one query and one block of items.
+//
+// Included once for each instruction set by foreach_target.h.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/search_kernel.cpp"
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#endif
+#include "backend/search_kernel.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bulksim {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+void add(const CoarsePosting* HWY_RESTRICT postings, std::size_t size, std::int32_t weight,
+         std::int32_t* HWY_RESTRICT sums) {
+  for (std::size_t at = 0; at < size; ++at) {
+    sums[postings[at].item] += weight * postings[at].coarse;
+  }
+}
+
+SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Sieve& sieve,
+                  Candidate* HWY_RESTRICT out) {
+  const hn::CappedTag<std::int32_t, 16> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto rest = hn::Set(df, sieve.rest);
+  const auto most = hn::Set(df, sieve.most);
+  const auto limit = hn::Set(df, sieve.limit);
+  auto total = hn::Zero(d);
+  SieveResult result;
+  for (std::size_t item = 0; item < items; item += lanes) {
+    const auto sum = hn::Load(d, sums + item);
+    total = hn::Add(total, sum);
+    const auto bound = hn::Add(hn::ConvertTo(df, sum),
+                               hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + item)), most));
+    const auto passes = hn::Ge(bound, limit);
+    if (HWY_UNLIKELY(!hn::AllFalse(df, passes))) {
+      std::uint8_t bytes[8] = {};
+      hn::StoreMaskBits(df, passes, bytes);
+      std::uint32_t bits = bytes[0] | std::uint32_t{bytes[1]} << 8;
+      for (; bits != 0; bits &= bits - 1) {
+        const std::size_t at = item + hwy::Num0BitsBelowLS1Bit_Nonzero32(bits);
+        out[result.candidates++] = {static_cast<std::uint32_t>(at), sums[at]};
+      }
+    }
+    hn::Store(hn::Zero(d), d, sums + item);
+  }
+  HWY_ALIGN std::int32_t each[16];
+  hn::Store(total, d, each);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    result.total += static_cast<std::uint32_t>(each[lane]);
+  }
+  return result;
+}
+
+SearchKernel search_kernel() {
+  return {add, sweep};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bulksim
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace bulksim {
+
+namespace {
+
+HWY_EXPORT(search_kernel);
+
+}  // namespace
+
+const SearchKernel& SearchKernel::best() {
+  static const SearchKernel kernel = HWY_DYNAMIC_DISPATCH(search_kernel)();
+  return kernel;
+}
+
+}  // namespace bulksim
+
+#endif  // HWY_ONCE

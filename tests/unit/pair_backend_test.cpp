@@ -1,0 +1,186 @@
+#include "bulksim/backend/pair_backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend_support.hpp"
+
+namespace bulksim::test {
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::int64_t, ScoredItem>>;
+
+/// Keeps the pairs of finished tiles by query, and counts what breaks an order.
+class PairCollector final : public PairSink {
+ public:
+  std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::map<std::int64_t, std::vector<ScoredItem>> rows;
+  std::int64_t disorder = 0;
+
+ private:
+  class Writer final : public PairWriter {
+   public:
+    explicit Writer(PairCollector& sink) : sink_(sink) {}
+    void begin(TileId) override { tile_.clear(); }
+    void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+      const bool ascending = std::ranges::is_sorted(pairs, std::less<>(), &ScoredItem::item);
+      disorder_ += pairs.empty() || !ascending || (!tile_.empty() && tile_.back().first >= query);
+      for (const ScoredItem& pair : pairs)
+        tile_.emplace_back(query, pair);
+    }
+    void finish() override {
+      const std::lock_guard lock(sink_.mutex_);
+      sink_.disorder += disorder_;
+      for (const auto& [query, pair] : tile_)
+        sink_.rows[query].push_back(pair);
+    }
+
+   private:
+    PairCollector& sink_;
+    Pairs tile_;
+    std::int64_t disorder_ = 0;
+  };
+
+  std::mutex mutex_;
+};
+
+/// What a query gets: its best by preference where not all are kept, by item.
+Pairs merged(const PairCollector& sink, const ResultCut& cut) {
+  Pairs all;
+  for (auto [query, pairs] : sink.rows) {
+    if (cut.keep != Keep::kAll) {
+      std::ranges::sort(pairs, std::greater<>(), [&, query = query](const ScoredItem& pair) {
+        return preference(cut, query, pair.item, pair.score);
+      });
+      pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(cut.count)));
+    }
+    std::ranges::sort(pairs, std::less<>(), &ScoredItem::item);
+    for (const ScoredItem& pair : pairs)
+      all.emplace_back(query, pair);
+  }
+  return all;
+}
+
+/// The same by the definition, from the whole matrix.
+Pairs expected(const BackendProblem& problem, const std::vector<float>& matrix,
+               const ResultCut& cut) {
+  PairCollector sink;
+  const std::int64_t width = problem.items.rows();
+  for (std::int64_t cell = 0; cell < static_cast<std::int64_t>(matrix.size()); ++cell) {
+    const float score = matrix[static_cast<std::size_t>(cell)];
+    if (!cut.admits(cell / width, cell % width, score)) continue;
+    sink.rows[cell / width].push_back({cell % width, score});
+  }
+  return merged(sink, cut);
+}
+
+Pairs found(const BackendProblem& problem, const ResultCut& cut, PairBackend& backend) {
+  PairCollector sink;
+  backend.set_queries(problem.queries, sink);
+  for (std::int64_t column = 0; column < problem.grid.columns(); ++column) {
+    backend.submit(problem.chunk({column, column + 1}));
+  }
+  backend.drain();
+  EXPECT_EQ(sink.disorder, 0);
+  EXPECT_EQ(backend.recomputed_tiles(), 0);
+  return merged(sink, cut);
+}
+
+std::vector<ResultCut> cuts(std::vector<float> stored) {
+  std::ranges::sort(stored, std::greater<>());
+  const auto at = [&](std::size_t place) { return stored[place]; };
+  return {
+      {.at_least = at(stored.size() / 1000)},
+      {.at_least = std::nextafter(at(stored.size() / 1000), 1.0f)},
+      {.at_least = at(stored.size() / 20), .partners = Partners::kLater},
+      {.at_least = at(stored.size() / 3)},
+      {.at_least = 0.0f},
+      {.at_least = std::numeric_limits<float>::denorm_min()},
+      {.at_least = -0.05f},
+      {.at_least = -1.0f},
+      {.at_least = 1.0f},
+      {.at_least = 0.1f, .below = at(200)},
+      {.nonzero_only = true},
+      {.keep = Keep::kBest, .count = 1},
+      {.partners = Partners::kOthers, .keep = Keep::kBest, .count = 7},
+      {.at_least = 0.2f, .keep = Keep::kBest, .count = 20},
+      {.at_least = -0.02f, .nonzero_only = true, .keep = Keep::kBest, .count = 300},
+      {.below = 0.5f, .keep = Keep::kBest, .count = 5},
+      {.keep = Keep::kBest, .count = 100'000},
+      {.keep = Keep::kSample, .count = 9, .seed = 3},
+      {.at_least = 0.1f, .keep = Keep::kSample, .count = 3, .seed = 4},
+  };
+}
+
+TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
+  for (const Grid grid : {kFineGrid, kWideGrid}) {
+    const BackendProblem problem({90, 3000}, {32, 700}, grid);
+    const auto matrix = reference(problem.queries.rows, problem.items, grid);
+    for (const ResultCut& cut : cuts(matrix)) {
+      for (const std::int64_t sub_block : {64, 4096}) {
+        const auto backend = make_cpu_pair_backend(
+            {problem.grid, problem.arithmetic, 2, Simd::kBest, sub_block}, cut);
+
+        const Pairs pairs = found(problem, cut, *backend);
+
+        EXPECT_EQ(pairs, expected(problem, matrix, cut))
+            << "at least " << cut.at_least << " below " << cut.below << " count " << cut.count;
+      }
+    }
+  }
+}
+
+TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
+  const BackendProblem problem({90, 3000}, {32, 700});
+  const auto matrix = reference(problem.queries.rows, problem.items);
+  for (const ResultCut& cut : cuts(matrix)) {
+    const auto backend = make_filtering_backend(
+        make_cpu_backend({problem.grid, problem.arithmetic, 2}), problem.grid, cut);
+
+    const Pairs pairs = found(problem, cut, *backend);
+
+    EXPECT_EQ(pairs, expected(problem, matrix, cut)) << cut.at_least << ' ' << cut.count;
+  }
+}
+
+TEST(PairBackend, TiesAreKeptByItem) {
+  BackendProblem problem({3, 900}, {3, 128});
+  std::vector<Entries> same(900, {{4, 2.0}});
+  problem.items = unit_rows(matrix_of(200, same));
+  problem.queries.rows = unit_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
+  const ResultCut cut{.keep = Keep::kBest, .count = 5};
+  const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+
+  const Pairs pairs = found(problem, cut, *backend);
+
+  ASSERT_EQ(pairs.size(), 15U);
+  for (std::size_t at = 0; at < pairs.size(); ++at) {
+    EXPECT_EQ(pairs[at].second.item, static_cast<std::int64_t>(at % 5));
+    EXPECT_EQ(pairs[at].second.score, at < 5 ? 1.0f : 0.0f);
+  }
+}
+
+TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
+  const BackendProblem problem({90, 9000}, {90, 3000});
+  const ResultCut cut{.at_least = 0.9f};
+  const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
+
+  found(problem, cut, *backend);
+
+  const PairWork work = backend->work();
+  EXPECT_EQ(work.cells, 90 * 9000);
+  EXPECT_LT(work.products, work.useful_products / 2);
+  EXPECT_LT(work.candidates, work.cells / 10);
+}
+
+}  // namespace
+
+}  // namespace bulksim::test
