@@ -8,15 +8,6 @@ namespace {
 
 using Value = std::variant<std::int64_t, double, std::string>;
 
-/// A string of `bytes` bytes, padded with zeros; HDF5 has none of length 0.
-Datatype string_type(std::size_t bytes) {
-  Datatype type(H5Tcopy(H5T_C_S1), "make a string type");
-  check(H5Tset_size(type.get(), std::max<std::size_t>(bytes, 1)), "size a string type");
-  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "pad a string type");
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "choose UTF-8");
-  return type;
-}
-
 /// Writes the attribute of one type of value.
 struct Writer {
   const File& file;
@@ -25,7 +16,7 @@ struct Writer {
   void operator()(std::int64_t value) const { write(H5T_STD_I64LE, H5T_NATIVE_INT64, &value); }
   void operator()(double value) const { write(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value); }
   void operator()(const std::string& value) const {
-    const Datatype type = string_type(value.size());
+    const Datatype type = text_type(value.size());
     write(type.get(), type.get(), value.c_str());
   }
 
@@ -79,6 +70,14 @@ std::string name_of(const Attribute& attribute, const std::string& path) {
 }
 
 }  // namespace
+
+Datatype text_type(std::size_t bytes) {
+  Datatype type(H5Tcopy(H5T_C_S1), "make a string type");
+  check(H5Tset_size(type.get(), std::max<std::size_t>(bytes, 1)), "size a string type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "pad a string type");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "choose UTF-8");
+  return type;
+}
 
 void write_attributes(const File& file, const Attributes& attributes) {
   for (const auto& [name, value] : attributes)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,6 +13,9 @@ namespace bulksim::h5 {
 
 using Attributes =
     std::vector<std::pair<std::string, std::variant<std::int64_t, double, std::string>>>;
+
+/// The type of a UTF-8 text of `bytes` bytes, padded with zeros; HDF5 has none of length 0.
+Datatype text_type(std::size_t bytes);
 
 /// Writes scalar attributes of the root group: little-endian, strings of fixed length in UTF-8.
 void write_attributes(const File& file, const Attributes& attributes);

@@ -20,6 +20,8 @@ File create_file(const std::string& path) {
   // All metadata goes into one block at the front, so what comes next begins behind it.
   check(H5Pset_meta_block_size(access.get(), block), "set the metadata block");
   check(H5Pset_alignment(access.get(), block, block), "set the alignment");
+  // No list of texts shares a block with another.
+  check(H5Pset_small_data_block_size(access.get(), 0), "set the block of small data");
   const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "make file creation properties");
   check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),

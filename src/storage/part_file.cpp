@@ -7,6 +7,7 @@
 
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/texts.hpp"
 #include "hdf5/tiles.hpp"
 #include "storage/scratch_file.hpp"
 
@@ -41,6 +42,46 @@ bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLay
   return true;
 }
 
+/// HDF5 puts a list behind what is there, a large one at the alignment of the file.
+NamePlace place_names(std::int64_t count, std::int64_t width, std::int64_t& end) {
+  if (width == 0) return {};
+  NamePlace place{end, count, width};
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, width, &bytes) ||
+      __builtin_add_overflow(divide_up(end, h5::kDataOffset) * h5::kDataOffset, bytes, &end)) {
+    throw Error(ExitCode::kUsage, std::to_string(count) + " names of " + std::to_string(width) +
+                                      " bytes are larger than any file can be");
+  }
+  if (bytes >= h5::kDataOffset) {
+    place.at = end - bytes;
+  } else {
+    end = place.at + bytes;
+  }
+  return place;
+}
+
+bool lies_at(const h5::File& file, const std::string& name, const NamePlace& place,
+             const std::string& path) {
+  const auto texts = h5::find_texts(file, name, path);
+  if (!texts) return place.width == 0;
+  return NamePlace{texts->at, texts->count, texts->width} == place;
+}
+
+/// Whether HDF5 finds the names where the layout has them.
+bool names_agree(const h5::File& file, const PartLayout& layout, const std::string& path) {
+  return lies_at(file, "query_ids", layout.names.queries, path) &&
+         lies_at(file, "item_ids", layout.names.items, path);
+}
+
+void create_names(const h5::File& file, const NamePlaces& names) {
+  if (names.queries.width > 0) {
+    h5::create_texts(file, "query_ids", names.queries.count, names.queries.width);
+  }
+  if (names.items.width > 0) {
+    h5::create_texts(file, "item_ids", names.items.count, names.items.width);
+  }
+}
+
 /// Makes a file that is all of a part but its tiles, whose places are a hole.
 void describe_part(const std::string& path, const TileGrid& grid, const PartLayout& layout,
                    const FileAttributes& attributes) {
@@ -49,7 +90,8 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
   if (layout.has_tiles()) {
     const h5::Dataset tiles =
         h5::create_tiles(file, layout.dataset, extent_of_part(grid, layout), chunk_of_grid(grid));
-    if (!offsets_agree(tiles, grid, layout, path)) {
+    create_names(file, layout.names);
+    if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, layout, path)) {
       throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
                                            "' out in another way than planned: this version of "
                                            "HDF5 cannot be used");
@@ -104,7 +146,8 @@ void check_size(FileCalls& calls, const std::string& path, const PartLayout& lay
 
 }  // namespace
 
-PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset) {
+PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
+                     NameWidths widths) {
   const TileShape tile = grid.tile();
   if (tile.items > kMostChunkBytes / kValueBytes / tile.queries) {
     throw Error(ExitCode::kUsage,
@@ -112,7 +155,7 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
                     " values does not fit into an HDF5 chunk of at most " +
                     std::to_string(kMostChunkBytes) + " bytes: choose a smaller --tile");
   }
-  PartLayout layout{dataset, tile_columns, 0, 0, 0};
+  PartLayout layout{dataset, tile_columns, 0, 0, 0, {}};
   if (grid.rows() == 0 || tile_columns.empty()) return layout;
   layout.data_offset = h5::kDataOffset;
   layout.tile_bytes = tile.cells() * kValueBytes;
@@ -123,6 +166,8 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
                                       std::to_string(tile_columns.size()) +
                                       " tiles is larger than any file can be: use more --parts");
   }
+  layout.names.queries = place_names(grid.shape().queries, widths.queries, layout.file_bytes);
+  layout.names.items = place_names(items_of(layout, grid).size(), widths.items, layout.file_bytes);
   return layout;
 }
 
@@ -211,7 +256,8 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
   if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {
     throw damaged(path, "holds tiles of another shape");
   }
-  if (!offsets_agree(dataset, grid, layout, path)) throw damaged(path, "is laid out otherwise");
+  if (!offsets_agree(dataset, grid, layout, path) || !names_agree(file, layout, path))
+    throw damaged(path, "is laid out otherwise");
 }
 
 }  // namespace bulksim

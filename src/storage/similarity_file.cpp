@@ -4,6 +4,7 @@
 
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
 #include "storage/scratch_file.hpp"
 
@@ -24,6 +25,13 @@ std::vector<h5::Source> sources_of(const TileGrid& grid, const std::vector<PartL
   return sources;
 }
 
+/// Room for names in a file that HDF5 has open.
+NamePlace create_names(const h5::File& file, const std::string& name, const TextList& names) {
+  NamePlace place{0, names.size(), name_width(names)};
+  if (place.width > 0) place.at = h5::create_texts(file, name, place.count, place.width);
+  return place;
+}
+
 }  // namespace
 
 FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& more) {
@@ -37,7 +45,7 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes) {
+                           const FileAttributes& attributes, const ResultNames& names) {
   const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
                           static_cast<hsize_t>(grid.shape().items)};
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
@@ -49,8 +57,13 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
   } else {
     h5::create_view(file, "similarity", extent, sources);
   }
+  const NamePlaces places{create_names(file, "query_ids", names.queries),
+                          create_names(file, "item_ids", names.items)};
   file.close("close '" + scratch.path() + "'");
-  File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW).sync();
+  const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
+  write_names(written, names.queries, places.queries);
+  write_names(written, names.items, places.items);
+  written.sync();
   rename_durably(calls, scratch.path(), path);
 }
 

@@ -6,6 +6,7 @@
 #include "bulksim/storage/tile_files.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
 #include "storage/plain_path.hpp"
 
@@ -19,6 +20,7 @@ struct Description {
   TileGrid grid;
   std::vector<std::string> paths;
   std::vector<PartLayout> layouts;
+  NamePlaces names;
 };
 
 /// The file of a result: `path` itself, or similarity.h5 of the newest or this version.
@@ -75,6 +77,18 @@ void describe_sources(const h5::Dataset& view, const std::string& file, Descript
   }
 }
 
+NamePlace place_of_names(const h5::File& file, const std::string& name, std::int64_t count,
+                         const std::string& path) {
+  const auto texts = h5::find_texts(file, name, path);
+  if (!texts) return {};
+  if (texts->count != count) {
+    throw Error(ExitCode::kDataError, "'" + path + "' has " + std::to_string(texts->count) + " " +
+                                          name + " for " + std::to_string(count) +
+                                          " rows: the result is damaged");
+  }
+  return {texts->at, texts->count, texts->width};
+}
+
 Description describe(const std::string& path) {
   Description result;
   const h5::File file = h5::open_file(path);
@@ -88,10 +102,13 @@ Description describe(const std::string& path) {
       TileGrid({static_cast<std::int64_t>(extent[0]), static_cast<std::int64_t>(extent[1])},
                tile_shape(result.attributes, path));
   if (result.grid.count() == 0) return result;
+  result.names = {place_of_names(file, "query_ids", result.grid.shape().queries, path),
+                  place_of_names(file, "item_ids", result.grid.shape().items, path)};
   if (h5::is_view(dataset, path)) {
     describe_sources(dataset, path, result);
   } else {
-    result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity"));
+    result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity",
+                                       {result.names.queries.width, result.names.items.width}));
     result.paths.push_back(path);
   }
   return result;
@@ -103,6 +120,8 @@ struct SimilarityReader::Impl {
   std::string file;
   TileGrid grid;
   FileAttributes attributes;
+  NamePlaces names;
+  File file_itself;
   TileFiles tiles;
 };
 
@@ -117,10 +136,10 @@ SimilarityReader SimilarityReader::open(FileCalls& calls, const std::string& pat
   for (std::size_t p = 0; p < found.paths.size(); ++p) {
     check_part(calls, found.paths[p], found.grid, found.layouts[p]);
   }
-  return SimilarityReader(
-      std::unique_ptr<Impl>(new Impl{file, found.grid, std::move(found.attributes),
-                                     TileFiles(calls, found.grid, std::move(found.paths),
-                                               std::move(found.layouts), TileAccess::kRead)}));
+  return SimilarityReader(std::unique_ptr<Impl>(new Impl{
+      file, found.grid, std::move(found.attributes), found.names, File::open(calls, file, O_RDONLY),
+      TileFiles(calls, found.grid, std::move(found.paths), std::move(found.layouts),
+                TileAccess::kRead)}));
 }
 
 const std::string& SimilarityReader::file() const {
@@ -131,6 +150,18 @@ const TileGrid& SimilarityReader::grid() const {
 }
 const FileAttributes& SimilarityReader::attributes() const {
   return impl_->attributes;
+}
+
+NameWidths SimilarityReader::name_widths() const {
+  return {impl_->names.queries.width, impl_->names.items.width};
+}
+
+TextList SimilarityReader::query_names(RowRange queries) const {
+  return load_names(impl_->file_itself, impl_->names.queries, queries);
+}
+
+TextList SimilarityReader::item_names(RowRange items) const {
+  return load_names(impl_->file_itself, impl_->names.items, items);
 }
 
 std::vector<float> SimilarityReader::read(RowRange queries, RowRange items) const {

@@ -11,6 +11,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
+#include "bulksim/storage/result_names.hpp"
 
 namespace bulksim {
 
@@ -25,12 +26,14 @@ using FileAttributes =
 ///
 /// HDF5 describes the file and never writes a value: a killed run leaves every byte that was
 /// written, and no flag to clear. A tile is written whole, with zeros where it hangs over the edge.
+/// In a single-file result the names of rows and columns follow the last tile.
 struct PartLayout {
   std::string dataset;           ///< "tiles", or "similarity" in a single-file result
   RowRange tile_columns;         ///< columns of tiles in this file
   std::int64_t data_offset = 0;  ///< of the first tile, in bytes
   std::int64_t tile_bytes = 0;
-  std::int64_t file_bytes = 0;  ///< the file ends with its last tile; 0 for a file without tiles
+  std::int64_t file_bytes = 0;  ///< 0 for a file without tiles
+  NamePlaces names = {};
 
   bool has_tiles() const { return file_bytes > 0; }
   std::int64_t offset(const TileGrid& grid, TileId tile) const {
@@ -44,7 +47,8 @@ struct PartLayout {
 
 /// Layout of a part without making a file: what `lay_out_parts` makes. Throws Error (64) when a
 /// tile does not fit into an HDF5 chunk, which must be smaller than 4 GiB.
-PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset);
+PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
+                     NameWidths widths = {});
 
 /// Item rows of the matrix that a part holds.
 RowRange items_of(const PartLayout& layout, const TileGrid& grid);

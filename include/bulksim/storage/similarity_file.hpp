@@ -8,6 +8,7 @@
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/storage/part_file.hpp"
+#include "bulksim/storage/result_names.hpp"
 
 namespace bulksim {
 
@@ -18,11 +19,12 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 
 /// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by names relative
 /// to the file, fill value NaN. A missing source reads as NaN without an error, so nobody may trust
-/// a successful read alone. Without tiles /similarity is a plain empty dataset.
+/// a successful read alone. Without tiles /similarity is a plain empty dataset. Names go into
+/// /query_ids and /item_ids: UTF-8 texts of the length of the longest, padded with zeros.
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes);
+                           const FileAttributes& attributes, const ResultNames& names = {});
 
 /// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
 class SimilarityReader {
@@ -40,6 +42,11 @@ class SimilarityReader {
   const std::string& file() const;  ///< of /similarity, without symbolic links
   const TileGrid& grid() const;
   const FileAttributes& attributes() const;  ///< by name
+  /// Bytes of the longest name of each side.
+  NameWidths name_widths() const;
+  /// Names of rows and of columns; empty where there are none.
+  TextList query_names(RowRange queries) const;
+  TextList item_names(RowRange items) const;
   /// A block of the matrix, row-major, queries.size() x items.size() values, straight from the
   /// tiles: what is missing is an Error and never a fill value.
   std::vector<float> read(RowRange queries, RowRange items) const;
