@@ -19,6 +19,7 @@
 #include "bulksim/storage/unsynced_calls.hpp"
 #include "job/metrics.hpp"
 #include "job/publication.hpp"
+#include "job/row_names.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
 #include "job/run_work.hpp"
@@ -27,6 +28,21 @@
 namespace bulksim {
 
 namespace {
+
+/// What was put in order before it was computed with.
+void announce_irregular(const Surveys& surveys, Log& log) {
+  HygieneCounts counts = surveys.queries.counts;
+  counts += surveys.items.counts;
+  counts.zero_rows = 0;
+  if (counts == HygieneCounts{}) return;
+  log.info("irregular",
+           "put in order: " + std::to_string(counts.unsorted_rows) + " rows sorted, " +
+               std::to_string(counts.duplicates) + " duplicates summed, " +
+               std::to_string(counts.explicit_zeros) + " zeros dropped",
+           {{"unsorted_rows", counts.unsorted_rows},
+            {"duplicates", counts.duplicates},
+            {"explicit_zeros", counts.explicit_zeros}});
+}
 
 void announce(const RunSetup& setup, Log& log) {
   const Plan& plan = setup.plan;
@@ -41,11 +57,15 @@ void announce(const RunSetup& setup, Log& log) {
                " parts; every cosine within " + error_text(plan.error_bound) + " of the true one",
            {{"plan", plan.id().hex()}, {"tiles", plan.grid.count()}});
   if (zero_queries + zero_items > 0) {
-    log.info("zero_rows",
-             std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
-                 " items have no values: their cosines are 0, also with themselves",
-             {{"queries", zero_queries}, {"items", zero_items}});
+    log.info(
+        "zero_rows",
+        std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
+            " items have no values: their cosines are " +
+            (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
+                                              : "0, also with themselves"),
+        {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
+  announce_irregular(setup.surveys, log);
   log.detail("memory",
              "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
              {{"bytes", setup.schedule.memory_peak()}});
@@ -274,6 +294,7 @@ std::string ComputeRun::publish_as_rank_0() {
         work_.digests,
         std::nullopt,
         setup_.surveys.queries.counts.zero_rows + setup_.surveys.items.counts.zero_rows,
+        [this] { return read_result_names(config_, setup_, context_.calls); },
         report_.to_json(timer_),
         setup_.resources.threads,
         still_ours};

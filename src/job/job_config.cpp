@@ -84,9 +84,11 @@ CommandSyntax compute_syntax() {
           {"items", 0, "", "sparse item rows: .csr, .npz, .jsonl, .jsonl.gz, or an imported .h5"},
           {"queries", 0, "", "sparse query rows, in any of these formats"},
           {"output", 'o', "", "folder of versions, or one file NAME.h5"},
+          {"item-ids", 0, "", "names of the items, one a line; without it those of the source"},
+          {"query-ids", 0, "", "names of the queries, one a line"},
           {"vocab", 0, "", "terms of the columns, one a line, for both sides"},
           {"keys", 0, "terms", "keys of JSONL vectors: terms or index (numbers of columns)"},
-          {"zero-rows", 0, "zero", "rows without values: zero (cosine 0) or error"},
+          {"zero-rows", 0, "zero", "rows without values: zero (cosine 0), nan or error"},
           {"strict", 0, "",
            "refuse rows that are unsorted or without values, duplicates and explicit zeros", kFlag},
           {"pad-dims", 0, "", "let queries and items differ in their number of columns", kFlag},
@@ -141,16 +143,25 @@ void set_keeping(const OptionValues& options, JobConfig& config) {
 }  // namespace
 
 JobConfig make_job_config(const OptionValues& options) {
+  options.required("items", "the item file ITEMS");
+  if (options.has("query-ids") && !options.has("queries")) {
+    throw Error(
+        ExitCode::kUsage,
+        "--query-ids needs queries of their own: without them the names of the items count");
+  }
   JobConfig config;
-  config.items = options.required("items", "the item file ITEMS");
+  config.items = options.text("items");
   config.queries = options.text("queries");
   config.output = options.required("output", "the output -o OUT");
   config.vocabulary = options.text("vocab");
+  config.item_ids = options.text("item-ids");
+  config.query_ids = options.text("query-ids");
   config.keys =
       options.choice("keys", {"terms", "index"}) == 0 ? VectorKeys::kTerms : VectorKeys::kIndices;
   config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
-  const bool refused = options.choice("zero-rows", {"zero", "error"}) == 1;
-  config.zero_rows = refused || options.flag("strict") ? ZeroRows::kError : ZeroRows::kZero;
+  constexpr ZeroRows kPolicies[] = {ZeroRows::kZero, ZeroRows::kNan, ZeroRows::kError};
+  config.zero_rows = kPolicies[options.choice("zero-rows", {"zero", "nan", "error"})];
+  if (options.flag("strict")) config.zero_rows = ZeroRows::kError;
   config.dimensions = options.flag("pad-dims") ? Dimensions::kPad : Dimensions::kMustAgree;
   if (options.has("tile")) config.tile = parse_tile(options.text("tile"));
   if (options.has("parts")) config.parts = options.integer("parts", 1, kMostParts);

@@ -39,7 +39,7 @@ std::int64_t common_columns(const JobConfig& config, const Surveys& surveys) {
 }
 
 void check_zero_rows(const JobConfig& config, const std::string& path, const InputSurvey& survey) {
-  if (config.zero_rows == ZeroRows::kZero || survey.counts.zero_rows == 0) return;
+  if (config.zero_rows != ZeroRows::kError || survey.counts.zero_rows == 0) return;
   throw Error(ExitCode::kDataError, "'" + path + "' has " +
                                         std::to_string(survey.counts.zero_rows) +
                                         " rows without values, and --zero-rows error refuses them");
@@ -85,6 +85,26 @@ void check_extent(const Surveys& surveys) {
   }
 }
 
+/// A row without values makes all its cells NaN; a cell of two such rows counts once.
+std::int64_t cells_without_cosine(const Surveys& surveys) {
+  const std::int64_t queries = surveys.queries.counts.zero_rows;
+  const std::int64_t items = surveys.items.counts.zero_rows;
+  return queries * surveys.items.rows + items * surveys.queries.rows - queries * items;
+}
+
+nlohmann::ordered_json side_json(std::int64_t rows, const Digest& content,
+                                 const std::optional<NameFacts>& ids) {
+  nlohmann::ordered_json json{{"rows", rows}, {"content", content.hex()}};
+  if (ids) json["ids"] = {{"digest", ids->digest.hex()}, {"bytes", ids->width}};
+  return json;
+}
+
+std::optional<NameFacts> ids_in(const nlohmann::json& side) {
+  if (!side.contains("ids")) return std::nullopt;
+  return NameFacts{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
+                   side["ids"].at("bytes").get<std::int64_t>()};
+}
+
 }  // namespace
 
 std::string Plan::to_json() const {
@@ -94,10 +114,12 @@ std::string Plan::to_json() const {
   json["metric"] = "cosine";
   json["mode"] = "full";
   json["dtype"] = "float32";
-  json["queries"] = {{"rows", grid.shape().queries}, {"content", queries.hex()}};
-  json["items"] = {{"rows", grid.shape().items}, {"content", items.hex()}};
+  json["queries"] = side_json(grid.shape().queries, queries, query_ids);
+  json["items"] = side_json(grid.shape().items, items, item_ids);
   json["columns"] = columns;
-  json["zero_rows"] = "zero";
+  if (vocabulary) json["vocabulary"] = vocabulary->hex();
+  json["zero_rows"] = zero_rows == ZeroRows::kNan ? "nan" : "zero";
+  json["nan_cells"] = nan_cells;
   json["grid_bits"] = arithmetic.bits;
   json["error_bound"] = error_bound;
   json["tile"] = {{"queries", grid.tile().queries}, {"items", grid.tile().items}};
@@ -123,6 +145,13 @@ Plan Plan::from_json(const std::string& text) {
     }
     plan.arithmetic.bits = json.at("grid_bits").get<int>();
     plan.error_bound = json.at("error_bound").get<double>();
+    plan.nan_cells = json.at("nan_cells").get<std::int64_t>();
+    if (json.at("zero_rows").get<std::string>() == "nan") plan.zero_rows = ZeroRows::kNan;
+    plan.query_ids = ids_in(json.at("queries"));
+    plan.item_ids = ids_in(json.at("items"));
+    if (json.contains("vocabulary")) {
+      plan.vocabulary = Digest::from_hex(json["vocabulary"].get<std::string>());
+    }
     if (plan.to_json() == text) return plan;
   } catch (const nlohmann::json::exception&) {
     // not even JSON: the same sentence
@@ -145,9 +174,16 @@ Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   plan.items = surveys.items.content();
   plan.arithmetic = choose_arithmetic(surveys);
   plan.error_bound = proven_bound(surveys, plan.arithmetic);
+  plan.vocabulary = surveys.items.vocabulary;
   const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
   plan.grid = TileGrid(shape, choose_tile(config, shape));
   if (plan.grid.count() == 0) return plan;
+  plan.query_ids = surveys.queries.ids;
+  plan.item_ids = surveys.items.ids;
+  if (config.zero_rows == ZeroRows::kNan) {
+    plan.zero_rows = ZeroRows::kNan;
+    plan.nan_cells = cells_without_cosine(surveys);
+  }
   const std::int64_t columns = plan.grid.columns();
   const std::int64_t parts =
       std::min(config.parts.value_or(default_parts(shape, columns)), columns);

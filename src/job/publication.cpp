@@ -10,6 +10,7 @@
 #include "bulksim/storage/tile_inspection.hpp"
 #include "bulksim/storage/versions.hpp"
 #include "job/publish_guard.hpp"
+#include "job/row_names.hpp"
 
 namespace bulksim {
 
@@ -19,13 +20,19 @@ constexpr std::int64_t kSampleOf = 100;  // one tile of so many is read back
 constexpr double kSecondsToRetire = 60.0;
 
 FileAttributes attributes_of(const Plan& plan) {
-  return result_attributes(plan.grid, {{"plan", plan.id().hex()},
-                                       {"queries_content", plan.queries.hex()},
-                                       {"items_content", plan.items.hex()},
-                                       {"metric", std::string("cosine")},
-                                       {"arithmetic_version", std::int64_t{kArithmeticVersion}},
-                                       {"grid_bits", std::int64_t{plan.arithmetic.bits}},
-                                       {"error_bound", plan.error_bound}});
+  FileAttributes attributes{{"plan", plan.id().hex()},
+                            {"queries_content", plan.queries.hex()},
+                            {"items_content", plan.items.hex()},
+                            {"metric", std::string("cosine")},
+                            {"arithmetic_version", std::int64_t{kArithmeticVersion}},
+                            {"grid_bits", std::int64_t{plan.arithmetic.bits}},
+                            {"error_bound", plan.error_bound},
+                            {"zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero"},
+                            {"nan_cells", plan.nan_cells}};
+  if (plan.vocabulary) attributes.emplace_back("vocabulary", plan.vocabulary->hex());
+  if (plan.query_ids) attributes.emplace_back("query_ids_digest", plan.query_ids->digest.hex());
+  if (plan.item_ids) attributes.emplace_back("item_ids_digest", plan.item_ids->digest.hex());
+  return result_attributes(plan.grid, attributes);
 }
 
 /// A single file holds its index of tiles itself, and a digest of the index.
@@ -38,7 +45,13 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
                           digest_of(std::as_bytes(std::span<const char>(index))).hex());
   make_writable(calls, path);
   write_attributes(calls, path, publication.plan.grid, layout, attributes);
-  if (layout.has_tiles()) embed_tile_index(calls, path, index);
+  if (!layout.has_tiles()) return;
+  embed_tile_index(calls, path, index);
+  const ResultNames names = publication.names();
+  const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
+  write_names(file, names.queries, layout.names.queries);
+  write_names(file, names.items, layout.names.items);
+  file.sync();
 }
 
 /// Looks at tiles once more, before anybody else does.
@@ -67,7 +80,8 @@ void read_back(const Publication& publication, FileCalls& calls) {
 PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   PartSet layout;
   if (run.form() == OutputForm::kSingleFile) {
-    layout.layouts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity"));
+    layout.layouts.push_back(
+        plan_part(plan.grid, {0, plan.grid.columns()}, "similarity", name_widths(plan)));
   } else {
     for (const RowRange& columns : plan.parts) {
       layout.layouts.push_back(plan_part(plan.grid, columns, "tiles"));
@@ -134,7 +148,7 @@ std::string publish(RunDirectory& run, const Publication& publication, FileCalls
                                            layout.has_tiles() ? layout.data_offset : -1));
   }
   write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, parts.layouts, names,
-                        attributes_of(plan));
+                        attributes_of(plan), publication.names());
   replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(publication.digests));
   replace_file(calls, run.staging() + "/report.json", publication.report_json);
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"}) {

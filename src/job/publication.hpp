@@ -12,6 +12,7 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/storage/part_file.hpp"
 #include "bulksim/storage/recovery.hpp"
+#include "bulksim/storage/result_names.hpp"
 #include "bulksim/storage/run_directory.hpp"
 
 namespace bulksim {
@@ -39,6 +40,7 @@ struct Publication {
   const std::vector<Digest>& digests;
   std::optional<std::int64_t> outside;  ///< values that are no cosine, where they were counted
   std::int64_t zero_rows = 0;           ///< of both inputs
+  std::function<ResultNames()> names;   ///< those that the plan knows
   std::string report_json;
   int threads = 1;
   /// Throws when the output is not ours any more; called before each step.

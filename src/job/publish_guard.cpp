@@ -66,8 +66,11 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
   const std::int64_t outside = publication.outside.has_value()
                                    ? *publication.outside
                                    : count_all_outside(publication, calls);
-  if (outside > 0) {
-    throw refused(std::to_string(outside) + " values are no cosines (NaN, or outside of [-1, 1])");
+  const std::int64_t expected = publication.plan.nan_cells;
+  if (outside != expected) {
+    throw refused(
+        std::to_string(outside) + " values are no cosines (NaN, or outside of [-1, 1])" +
+        (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
   }
   const auto before = version_before(run, calls);
   if (!before) return;

@@ -32,8 +32,9 @@ double rate(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0.0;
 }
 
-Json side(const std::string& path, const InputSurvey& survey) {
+Json side(const std::string& path, const std::string& ids, const InputSurvey& survey) {
   return {{"path", path},
+          {"ids_path", ids},
           {"rows", survey.rows},
           {"columns", survey.columns},
           {"nonzeros", survey.nnz()},
@@ -86,9 +87,11 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
   Json json;
   json["schema"] = 1;
   json["plan"] = plan.id().hex();
-  json["queries"] = side(config.query_path(), surveys.queries);
-  json["items"] = side(config.items, surveys.items);
+  json["queries"] = side(config.query_path(), config.query_ids_path(), surveys.queries);
+  json["items"] = side(config.items, config.item_ids, surveys.items);
   json["error_bound"] = plan.error_bound;
+  json["zero_rows"] = plan.zero_rows == ZeroRows::kNan ? "nan" : "zero";
+  json["nan_cells"] = plan.nan_cells;
   json["ranks"] = ranks;
   json["threads_per_rank"] = threads;
   json["backend"] = backend;

@@ -10,6 +10,8 @@
 #include "bulksim/job/import_job.hpp"
 #include "bulksim/job/row_reader.hpp"
 #include "job/guarded_work.hpp"
+#include "job/row_names.hpp"
+#include "job/zero_rows.hpp"
 
 namespace bulksim {
 
@@ -25,14 +27,16 @@ struct PreparedPaths {
 PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_folder,
                              JobContext context) {
   Communicator& comm = context.mpi.world();
-  const ImportOptions options{config.keys, config.irregular};
   PreparedPaths paths;
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    paths.items = prepare_input(context.calls, config.items, import_folder, options, context.log);
-    paths.queries = config.queries.empty() ? paths.items
-                                           : prepare_input(context.calls, config.queries,
-                                                           import_folder, options, context.log);
+    const auto prepare = [&](const std::string& path, const std::string& ids) {
+      const ImportOptions options{config.keys, config.irregular, "", ids};
+      return prepare_input(context.calls, path, import_folder, options, context.log);
+    };
+    paths.items = prepare(config.items, config.item_ids);
+    paths.queries =
+        config.queries.empty() ? paths.items : prepare(config.queries, config.query_ids);
   });
   paths.items = broadcast_text(comm, paths.items);
   paths.queries = broadcast_text(comm, paths.queries);
@@ -57,10 +61,14 @@ SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobC
 }
 
 /// Rank 0 decides, everybody learns.
-Plan agree_on_plan(const JobConfig& config, const Surveys& surveys, Communicator& comm) {
+Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& surveys,
+                   JobContext context) {
+  Communicator& comm = context.mpi.world();
   std::string text;
   together(comm, [&] {
-    if (comm.rank() == 0) text = make_plan(config, surveys).to_json();
+    if (comm.rank() != 0) return;
+    survey_names(config, inputs, context.calls, surveys);
+    text = make_plan(config, surveys).to_json();
   });
   return Plan::from_json(broadcast_text(comm, text));
 }
@@ -87,7 +95,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   setup.inputs = open_inputs(config, paths, context);
   setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm);
   timer.begin("plan");
-  setup.plan = agree_on_plan(config, setup.surveys, comm);
+  setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
   setup.resources = survey_resources(config.threads, config.memory, comm);
   together(comm, [&] {
     setup.schedule = make_schedule(config, setup.plan, setup.surveys, setup.resources);
@@ -102,6 +110,9 @@ void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                          plan.arithmetic);
   RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
   GuardedSink guarded(output, context);
+  std::optional<NanForZeroRows> nan;
+  if (plan.nan_cells > 0) nan.emplace(plan.grid, guarded);
+  TileSink& sink = nan ? static_cast<TileSink&>(*nan) : guarded;
   const std::int64_t batch_rows = setup.schedule.query_batch_rows;
   for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
     const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
@@ -110,9 +121,12 @@ void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
     QueryBatch queries;
     queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
     queries.rows = query_reader.read(queries.range);
-    backend.set_queries(queries, guarded);
+    if (nan) nan->note_queries(queries.range, queries.rows);
+    backend.set_queries(queries, sink);
     for (const ChunkTask& chunk : chunks) {
-      backend.submit({chunk.items, item_reader.read(chunk.items), chunk.tiles});
+      UnitRows items = item_reader.read(chunk.items);
+      if (nan) nan->note_items(chunk.items, items);
+      backend.submit({chunk.items, std::move(items), chunk.tiles});
     }
     backend.drain();
   }

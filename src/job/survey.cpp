@@ -31,6 +31,13 @@ RowRange share_of(std::int64_t frames, const Communicator& comm) {
   return {frames * comm.rank() / comm.size(), frames * (comm.rank() + 1) / comm.size()};
 }
 
+/// A frame whose rows were read; what its source knows of it is not found out again.
+FrameSurvey survey_frame(const RowSurvey* known, std::int64_t frame, CsrView canonical) {
+  if (known == nullptr) return {frame_digest(canonical), canonical.nnz(), 0};
+  const auto at = static_cast<std::size_t>(frame);
+  return {known->frame_digests[at], known->frame_nnz[at], 0};
+}
+
 /// One side, this rank's frames only. `see` gets the canonical rows of each frame.
 template <class See>
 InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange frames,
@@ -42,18 +49,21 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
         frame * kFrameRows,
         std::min(std::min(frame + kFramesAtOnce, frames.end) * kFrameRows, source.info().rows)};
     source.read(range, rows);
-    survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
+    if (source.survey() == nullptr) {
+      survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
+      survey.longest_row = std::max(survey.longest_row, longest_row(rows.view()));
+    }
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kFrameRows) {
       const CsrView view = rows.view().slice({begin, std::min(begin + kFrameRows, rows.rows())});
-      survey.longest_row = std::max(survey.longest_row, longest_row(view));
-      survey.frames.push_back({frame_digest(view), view.nnz(), see(view)});
+      survey.frames.push_back(survey_frame(source.survey(), frame + begin / kFrameRows, view));
+      survey.frames.back().work = see(view);
     }
   }
   return survey;
 }
 
 /// The shares of all ranks put together, at every rank.
-InputSurvey merge_shares(const MatrixInfo& info, const InputSurvey& share, Communicator& comm) {
+InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, Communicator& comm) {
   std::vector<std::byte> bytes;
   append(bytes, share.longest_row);
   append(bytes, share.counts);
@@ -67,8 +77,9 @@ InputSurvey merge_shares(const MatrixInfo& info, const InputSurvey& share, Commu
   comm.broadcast(all);
 
   InputSurvey survey;
-  survey.rows = info.rows;
-  survey.columns = info.columns;
+  survey.rows = source.info().rows;
+  survey.columns = source.info().columns;
+  survey.vocabulary = source.info().vocabulary;
   for (std::span<const std::byte> rest = all; !rest.empty();) {
     const auto length = static_cast<std::size_t>(take<std::int64_t>(rest));
     auto one = rest.first(length);
@@ -77,6 +88,10 @@ InputSurvey merge_shares(const MatrixInfo& info, const InputSurvey& share, Commu
     survey.counts += take<HygieneCounts>(one);
     while (!one.empty())
       survey.frames.push_back(take<FrameSurvey>(one));
+  }
+  if (source.survey() != nullptr) {
+    survey.longest_row = source.survey()->longest_row;
+    survey.counts = source.survey()->counts;
   }
   return survey;
 }
@@ -151,8 +166,8 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
       return work;
     });
   });
-  surveys.queries = merge_shares(queries.info(), surveys.queries, comm);
-  surveys.items = merge_shares(items.info(), surveys.items, comm);
+  surveys.queries = merge_shares(queries, surveys.queries, comm);
+  surveys.items = merge_shares(items, surveys.items, comm);
   return surveys;
 }
 

@@ -19,6 +19,8 @@ struct ResultFacts {
   std::vector<std::string> names;  ///< of the parts, for people
   std::vector<Digest> digests;     ///< of tiles, or of groups of them; may be empty
   std::int64_t group = 1;          ///< tiles a digest
+  bool has_nan_rows = false;       ///< cells of rows without values are NaN
+  std::int64_t nan_cells = 0;      ///< so many of them
   Grid arithmetic;
   Digest queries;  ///< content of the inputs
   Digest items;

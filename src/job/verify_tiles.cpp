@@ -19,10 +19,11 @@ namespace bulksim {
 namespace {
 
 /// The order in which a run writes the attributes of a single-file result.
-constexpr std::array<std::string_view, 11> kAttributeOrder{
-    "complete",        "tile_queries",  "tile_items", "plan",
-    "queries_content", "items_content", "metric",     "arithmetic_version",
-    "grid_bits",       "error_bound",   "tile_index"};
+constexpr std::array<std::string_view, 16> kAttributeOrder{
+    "complete",        "tile_queries",     "tile_items",      "plan",
+    "queries_content", "items_content",    "metric",          "arithmetic_version",
+    "grid_bits",       "error_bound",      "zero_rows",       "nan_cells",
+    "vocabulary",      "query_ids_digest", "item_ids_digest", "tile_index"};
 
 std::string text_of(const FileAttributes& attributes, std::string_view name) {
   for (const auto& [key, value] : attributes) {
@@ -30,6 +31,25 @@ std::string text_of(const FileAttributes& attributes, std::string_view name) {
     if (key == name && text != nullptr) return *text;
   }
   return "";
+}
+
+std::int64_t number_of(const FileAttributes& attributes, std::string_view name) {
+  for (const auto& [key, value] : attributes) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (key == name && number != nullptr) return *number;
+  }
+  return 0;
+}
+
+bool has_its_names(const SimilarityReader& reader) {
+  const MatrixShape shape = reader.grid().shape();
+  const auto digest = [](const TextList& names) {
+    return names.empty() ? "" : names.digest().hex();
+  };
+  return digest(reader.query_names({0, shape.queries})) ==
+             text_of(reader.attributes(), "query_ids_digest") &&
+         digest(reader.item_names({0, shape.items})) ==
+             text_of(reader.attributes(), "item_ids_digest");
 }
 
 FileAttributes in_order(FileAttributes attributes) {
@@ -97,12 +117,11 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
     facts.grid = reader.grid();
     facts.queries = Digest::from_hex(text_of(reader.attributes(), "queries_content"));
     facts.items = Digest::from_hex(text_of(reader.attributes(), "items_content"));
-    for (const auto& [name, value] : reader.attributes()) {
-      const auto* number = std::get_if<std::int64_t>(&value);
-      if (name == "grid_bits" && number != nullptr)
-        facts.arithmetic.bits = static_cast<int>(*number);
-    }
-    const PartLayout layout = plan_part(facts.grid, {0, facts.grid.columns()}, "similarity");
+    facts.arithmetic.bits = static_cast<int>(number_of(reader.attributes(), "grid_bits"));
+    facts.has_nan_rows = text_of(reader.attributes(), "zero_rows") == "nan";
+    facts.nan_cells = number_of(reader.attributes(), "nan_cells");
+    const PartLayout layout =
+        plan_part(facts.grid, {0, facts.grid.columns()}, "similarity", reader.name_widths());
     const std::string scratch = std::filesystem::temp_directory_path().string() +
                                 "/bulksim-verify-" + std::to_string(::getpid());
     auto head = part_head(calls, scratch, facts.grid, layout, in_order(reader.attributes()));
@@ -112,6 +131,7 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
       take_index(found, text_of(reader.attributes(), "tile_index"), head, facts);
     }
     if (found != head) damage("has other bytes than were published before its tiles");
+    if (!has_its_names(reader)) damage("has other ids than were published");
     facts.parts = {{path}, {layout}};
     facts.names = {path};
     facts.readable = {1};
@@ -136,13 +156,15 @@ Damage damaged_tile(const ResultFacts& facts, TileId tile, const std::string& wh
 void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdict& verdict) {
   constexpr std::int64_t kTilesAtOnce = 4096;
   TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
+  const auto nan_rows = facts.has_nan_rows ? WholeNanRows::kCount : WholeNanRows::kIgnore;
+  std::int64_t explained = 0;
   const std::int64_t step = divide_up(kTilesAtOnce, facts.group) * facts.group;
   for (std::int64_t begin = 0; begin < facts.grid.count(); begin += step) {
     std::vector<std::int64_t> tiles;
     for (std::int64_t tile = begin; tile < std::min(begin + step, facts.grid.count()); ++tile) {
       if (facts.readable[part_of(facts, facts.grid.id(tile))] == 1) tiles.push_back(tile);
     }
-    const auto findings = inspect_tiles(files, facts.grid, tiles, threads);
+    const auto findings = inspect_tiles(files, facts.grid, tiles, threads, nan_rows);
     verdict.tiles += std::ssize(tiles);
     for (std::size_t i = 0; i < tiles.size(); i += static_cast<std::size_t>(facts.group)) {
       std::vector<Digest> group;
@@ -154,15 +176,29 @@ void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdi
           digest_of_group(group) == facts.digests[static_cast<std::size_t>(tiles[i] / facts.group)];
       for (std::size_t t = i; t < end; ++t) {
         const TileId id = facts.grid.id(tiles[t]);
+        const std::int64_t others = findings[t].outside - findings[t].explained;
+        explained += findings[t].explained;
         if (!whole) {
           verdict.damage.push_back(
               damaged_tile(facts, id, "the tile has other bytes than were published"));
-        } else if (findings[t].outside > 0) {
-          verdict.damage.push_back(damaged_tile(
-              facts, id, std::to_string(findings[t].outside) + " values are no cosines"));
+        } else if (others > 0) {
+          verdict.damage.push_back(
+              damaged_tile(facts, id, std::to_string(others) + " values are no cosines"));
         }
       }
     }
+  }
+  if (verdict.damage.empty() && explained != facts.nan_cells) {
+    verdict.damage.push_back({facts.names.front(),
+                              std::to_string(explained) +
+                                  " cells of rows without values are NaN "
+                                  "instead of " +
+                                  std::to_string(facts.nan_cells),
+                              {},
+                              {},
+                              {},
+                              {},
+                              0});
   }
 }
 

@@ -165,6 +165,8 @@ ResultFacts VersionCheck::facts() {
   facts.arithmetic = plan_->arithmetic;
   facts.queries = plan_->queries;
   facts.items = plan_->items;
+  facts.has_nan_rows = plan_->zero_rows == ZeroRows::kNan;
+  facts.nan_cells = plan_->nan_cells;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
     facts.names.push_back(part_file_name(part));
     facts.parts.paths.push_back(folder_ + "/" + facts.names.back());

@@ -20,6 +20,7 @@ enum class Dimensions {
 
 enum class ZeroRows {
   kZero,   ///< a row without values has cosine 0 with everything, itself included
+  kNan,    ///< its cosines are NaN
   kError,  ///< such a row is refused
 };
 
@@ -48,7 +49,9 @@ struct JobConfig {
   std::string items;
   std::string queries;  ///< empty: the items are compared with themselves
   std::string output;
-  std::string vocabulary;                ///< file of terms, one a line; may be empty
+  std::string item_ids;    ///< file with the names of the items, one a line; may be empty
+  std::string query_ids;   ///< the same for the queries
+  std::string vocabulary;  ///< file of terms, one a line; may be empty
   VectorKeys keys = VectorKeys::kTerms;  ///< what the keys of JSONL vectors are
   Irregular irregular = Irregular::kAccept;
   ZeroRows zero_rows = ZeroRows::kZero;
@@ -71,6 +74,8 @@ struct JobConfig {
 
   /// The side that queries are read from.
   const std::string& query_path() const { return queries.empty() ? items : queries; }
+  /// The file that names of queries are read from; may be empty.
+  const std::string& query_ids_path() const { return queries.empty() ? item_ids : query_ids; }
 };
 
 /// Seconds after which a run of at most `hours` stops itself: early enough to finish its tiles.

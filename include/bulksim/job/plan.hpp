@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ struct Plan {
   TileGrid grid;
   std::vector<RowRange> parts;  ///< columns of tiles of each part file
   Grid arithmetic;
-  double error_bound = 0.0;  ///< proven, for any pair of these rows
+  double error_bound = 0.0;    ///< proven, for any pair of these rows
+  std::int64_t nan_cells = 0;  ///< cells of rows without values, under --zero-rows nan
+  ZeroRows zero_rows = ZeroRows::kZero;
+  std::optional<NameFacts> query_ids;  ///< names that the result holds
+  std::optional<NameFacts> item_ids;
+  std::optional<Digest> vocabulary;  ///< of the terms of the columns
 
   bool operator==(const Plan&) const = default;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct FrameSurvey {
   bool operator==(const FrameSurvey&) const = default;
 };
 
+/// What the names of the rows of one side are, in short.
+struct NameFacts {
+  Digest digest;           ///< of the list of names
+  std::int64_t width = 0;  ///< bytes of the longest
+
+  bool operator==(const NameFacts&) const = default;
+};
+
 /// What one pass over an input tells, the same for any number of ranks and any file format.
 struct InputSurvey {
   std::int64_t rows = 0;
@@ -29,6 +38,8 @@ struct InputSurvey {
   std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
   HygieneCounts counts;
   std::vector<FrameSurvey> frames;
+  std::optional<NameFacts> ids;      ///< of the rows, where they have names; known at rank 0
+  std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
 
   std::int64_t nnz() const;
   /// XXH3-128 over the digests of the frames.
@@ -52,11 +63,14 @@ class ColumnFrequency {
   std::vector<std::int64_t> counts_;
 };
 
-/// Surveys queries and items; the ranks share the frames. Every rank gets the whole result.
+/// What is known of both sides.
 struct Surveys {
   InputSurvey queries;
   InputSurvey items;
 };
+
+/// Surveys queries and items; the ranks share the frames. Every rank gets the whole result. Where a
+/// source carries its survey, its rows are only read for the cost.
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm);
 
