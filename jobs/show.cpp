@@ -15,7 +15,8 @@ CommandSyntax show_syntax() {
               "is refused.",
           .positionals = {"path"},
           .options = {
-              {"path", 0, "", "matrix file (.csr), result file (.h5) or folder of versions"},
+              {"path", 0, "",
+               "matrix (.csr, .npz, .jsonl, store .h5), result (.h5) or folder of versions"},
               {"pairs", 'k', "10", "strongest pairs to print"},
               {"json", 0, "", "JSON instead of text", kFlag},
               {"help", 'h', "", "this text", kFlag},

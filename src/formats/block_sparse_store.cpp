@@ -1,6 +1,7 @@
 #include "bulksim/formats/block_sparse_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -36,6 +37,7 @@ class BlockSparseStore final : public MatrixSource {
 
   const MatrixInfo& info() const override { return info_; }
   const RowSurvey* survey() const override { return &survey_; }
+  StoreSizes sizes() const { return sizes_of(header_); }
   TextList ids() const override { return read_texts(StoreArray::kIdOffsets, info_.rows); }
   TextList terms() const override { return read_texts(StoreArray::kTermOffsets, info_.columns); }
 
@@ -178,6 +180,18 @@ class BlockSparseStore final : public MatrixSource {
 };
 
 }  // namespace
+
+bool is_block_sparse_store(FileCalls& calls, const std::string& path) {
+  std::array<char, kStoreMagic.size()> magic{};
+  const File file = File::open(calls, path, O_RDONLY);
+  if (file.size() < std::ssize(magic)) return false;
+  file.read(std::as_writable_bytes(std::span(magic)), 0);
+  return magic == kStoreMagic;
+}
+
+StoreSizes read_store_sizes(FileCalls& calls, const std::string& path) {
+  return BlockSparseStore(File::open(calls, path, O_RDONLY), path).sizes();
+}
 
 std::unique_ptr<MatrixSource> open_block_sparse_store(FileCalls& calls, const std::string& path,
                                                       const std::string& name) {

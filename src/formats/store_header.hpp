@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "bulksim/core/checksum.hpp"
+#include "bulksim/formats/block_sparse_store.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 
 namespace bulksim {
@@ -54,5 +55,12 @@ struct StoreHeader {
 };
 static_assert(std::is_trivially_copyable_v<StoreHeader>);
 static_assert(sizeof(StoreHeader) == 304, "no padding, so every byte is checked");
+
+inline StoreSizes sizes_of(const StoreHeader& header) {
+  using enum StoreArray;
+  const auto bytes = [&](StoreArray array) { return header.place(array).bytes; };
+  return {bytes(kFrames) + bytes(kFrameOffsets), bytes(kFrameDigests) + bytes(kFrameNnz),
+          bytes(kIdOffsets) + bytes(kIdBytes), bytes(kTermOffsets) + bytes(kTermBytes)};
+}
 
 }  // namespace bulksim

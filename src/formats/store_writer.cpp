@@ -63,13 +63,6 @@ void add_texts(const TextList& texts, std::array<StoreArray, 2> which,
                     std::as_bytes(std::span(texts.bytes))});
 }
 
-StoreSizes sizes_of(const StoreHeader& header) {
-  using enum StoreArray;
-  const auto bytes = [&](StoreArray array) { return header.place(array).bytes; };
-  return {bytes(kFrames) + bytes(kFrameOffsets), bytes(kFrameDigests) + bytes(kFrameNnz),
-          bytes(kIdOffsets) + bytes(kIdBytes), bytes(kTermOffsets) + bytes(kTermBytes)};
-}
-
 }  // namespace
 
 struct StoreWriter::Layout {

@@ -5,15 +5,15 @@
 #include <cstdio>
 #include <ostream>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/job/options.hpp"
-#include "bulksim/job/row_reader.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "job/show_matrix.hpp"
 
 namespace bulksim {
 
@@ -113,6 +113,10 @@ std::vector<Pair> strongest_pairs(const SimilarityReader& result, std::int64_t m
   return strongest.sorted();
 }
 
+void add_name(const TextList& name, const char* key, Json& pair) {
+  if (!name.empty()) pair[key] = name[0];
+}
+
 Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
   const auto result = SimilarityReader::open(calls, path);
   const auto rows = rows_to_read(result.grid());
@@ -129,8 +133,10 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   json["rows_read"] = rows.size();
   json["strongest"] = Json::array();
   for (const Pair& pair : strongest_pairs(result, most, rows)) {
-    json["strongest"].push_back(
-        {{"query", pair.query}, {"item", pair.item}, {"score", pair.score}});
+    Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
+    add_name(result.query_names({pair.query, pair.query + 1}), "query_id", one);
+    add_name(result.item_names({pair.item, pair.item + 1}), "item_id", one);
+    json["strongest"].push_back(std::move(one));
   }
   return json;
 }
@@ -151,66 +157,27 @@ void print_result(const Json& json, std::ostream& out) {
   out << ":\n     query       item      score\n";
   for (const auto& pair : json["strongest"]) {
     char line[80];
-    std::snprintf(line, sizeof line, "%10lld %10lld   %.7f\n", pair["query"].get<long long>(),
+    std::snprintf(line, sizeof line, "%10lld %10lld   %10.7f", pair["query"].get<long long>(),
                   pair["item"].get<long long>(), pair["score"].get<double>());
     out << line;
+    for (const char* key : {"query_id", "item_id"})
+      out << (pair.contains(key) ? "   " + pair[key].get<std::string>() : "");
+    out << '\n';
   }
-}
-
-Json describe_matrix(FileCalls& calls, const std::string& path) {
-  const auto source = open_matrix(calls, path);
-  const MatrixInfo& info = source->info();
-  std::int64_t longest = 0;
-  CsrMatrix rows;
-  HygieneCounts counts;
-  for (std::int64_t begin = 0; begin < info.rows; begin += kRowsAtOnce) {
-    source->read({begin, std::min(begin + kRowsAtOnce, info.rows)}, rows);
-    counts += canonicalize(rows, Irregular::kAccept, path, begin);
-    for (std::int64_t row = 0; row < rows.rows(); ++row) {
-      longest = std::max(longest, static_cast<std::int64_t>(rows.view().values_of(row).size()));
-    }
-  }
-  return {{"schema", 1},
-          {"kind", "matrix"},
-          {"file", info.path},
-          {"format", info.format},
-          {"rows", info.rows},
-          {"columns", info.columns},
-          {"nonzeros", info.nnz},
-          {"longest_row", longest},
-          {"zero_rows", counts.zero_rows},
-          {"unsorted_rows", counts.unsorted_rows},
-          {"duplicates", counts.duplicates},
-          {"explicit_zeros", counts.explicit_zeros}};
-}
-
-void print_matrix(const Json& json, std::ostream& out) {
-  const auto rows = json["rows"].get<double>();
-  char mean[32];
-  std::snprintf(mean, sizeof mean, "%.1f", rows > 0 ? json["nonzeros"].get<double>() / rows : 0.0);
-  out << json["file"].get<std::string>() << " (" << json["format"].get<std::string>() << ")\n"
-      << json["rows"] << " rows x " << json["columns"] << " columns, " << json["nonzeros"]
-      << " nonzeros (" << mean << " a row, at most " << json["longest_row"] << ")\n"
-      << json["zero_rows"] << " rows without values, " << json["unsorted_rows"] << " unsorted, "
-      << json["duplicates"] << " duplicates, " << json["explicit_zeros"] << " explicit zeros\n";
-}
-
-bool is_result(FileCalls& calls, const std::string& path) {
-  return path.ends_with(".h5") || is_directory(calls, real_path(calls, path));
 }
 
 }  // namespace
 
 void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
           std::ostream& out) {
-  const bool result = is_result(calls, path);
-  const Json json = result ? describe_result(calls, path, pairs) : describe_matrix(calls, path);
+  const bool matrix = is_matrix(calls, path);
+  const Json json = matrix ? describe_matrix(calls, path) : describe_result(calls, path, pairs);
   if (format == ShowFormat::kJson) {
     out << json.dump(1) << '\n';
-  } else if (result) {
-    print_result(json, out);
-  } else {
+  } else if (matrix) {
     print_matrix(json, out);
+  } else {
+    print_result(json, out);
   }
 }
 

@@ -40,6 +40,12 @@ struct StoreSizes {
   std::int64_t vocabulary = 0;
 };
 
+/// Whether a file begins like a store.
+bool is_block_sparse_store(FileCalls& calls, const std::string& path);
+
+/// Bytes of an existing store; throws as `open_block_sparse_store`.
+StoreSizes read_store_sizes(FileCalls& calls, const std::string& path);
+
 /// What a store holds besides its rows.
 struct StoreFacts {
   std::int64_t columns = 0;
