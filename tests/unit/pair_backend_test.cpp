@@ -82,15 +82,18 @@ Pairs expected(const BackendProblem& problem, const std::vector<float>& matrix,
   return merged(sink, cut);
 }
 
-Pairs found(const BackendProblem& problem, const ResultCut& cut, PairBackend& backend) {
+Pairs found(const BackendProblem& problem, const ResultCut& cut,
+            std::unique_ptr<PairBackend> backend, PairWork* work = nullptr) {
   PairCollector sink;
-  backend.set_queries(problem.queries, sink);
+  backend->set_queries(problem.queries, sink);
   for (std::int64_t column = 0; column < problem.grid.columns(); ++column) {
-    backend.submit(problem.chunk({column, column + 1}));
+    backend->submit(problem.chunk({column, column + 1}));
   }
-  backend.drain();
+  backend->drain();
   EXPECT_EQ(sink.disorder, 0);
-  EXPECT_EQ(backend.recomputed_tiles(), 0);
+  EXPECT_EQ(backend->recomputed_tiles(), 0);
+  if (work != nullptr) *work = backend->work();
+  backend.reset();  // before its sink
   return merged(sink, cut);
 }
 
@@ -126,10 +129,10 @@ TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
     const auto matrix = reference(problem.queries.rows, problem.items, grid);
     for (const ResultCut& cut : cuts(matrix)) {
       for (const std::int64_t sub_block : {64, 4096}) {
-        const auto backend = make_cpu_pair_backend(
+        auto backend = make_cpu_pair_backend(
             {problem.grid, problem.arithmetic, 2, Simd::kBest, sub_block}, cut);
 
-        const Pairs pairs = found(problem, cut, *backend);
+        const Pairs pairs = found(problem, cut, std::move(backend));
 
         EXPECT_EQ(pairs, expected(problem, matrix, cut))
             << "at least " << cut.at_least << " below " << cut.below << " count " << cut.count;
@@ -142,10 +145,10 @@ TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
   const BackendProblem problem({90, 3000}, {32, 700});
   const auto matrix = reference(problem.queries.rows, problem.items);
   for (const ResultCut& cut : cuts(matrix)) {
-    const auto backend = make_filtering_backend(
-        make_cpu_backend({problem.grid, problem.arithmetic, 2}), problem.grid, cut);
+    auto backend = make_filtering_backend(make_cpu_backend({problem.grid, problem.arithmetic, 2}),
+                                          problem.grid, cut);
 
-    const Pairs pairs = found(problem, cut, *backend);
+    const Pairs pairs = found(problem, cut, std::move(backend));
 
     EXPECT_EQ(pairs, expected(problem, matrix, cut)) << cut.at_least << ' ' << cut.count;
   }
@@ -157,9 +160,9 @@ TEST(PairBackend, TiesAreKeptByItem) {
   problem.items = unit_rows(matrix_of(200, same));
   problem.queries.rows = unit_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
   const ResultCut cut{.keep = Keep::kBest, .count = 5};
-  const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
 
-  const Pairs pairs = found(problem, cut, *backend);
+  const Pairs pairs = found(problem, cut, std::move(backend));
 
   ASSERT_EQ(pairs.size(), 15U);
   for (std::size_t at = 0; at < pairs.size(); ++at) {
@@ -171,11 +174,11 @@ TEST(PairBackend, TiesAreKeptByItem) {
 TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   const BackendProblem problem({90, 9000}, {90, 3000});
   const ResultCut cut{.at_least = 0.9f};
-  const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
 
-  found(problem, cut, *backend);
+  PairWork work;
+  found(problem, cut, std::move(backend), &work);
 
-  const PairWork work = backend->work();
   EXPECT_EQ(work.cells, 90 * 9000);
   EXPECT_LT(work.products, work.useful_products / 2);
   EXPECT_LT(work.candidates, work.cells / 10);
