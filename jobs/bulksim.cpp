@@ -27,6 +27,7 @@ const std::vector<Command>& commands() {
       {versions_syntax, run_versions},
       {use_syntax, run_use},
       {prune_syntax, run_prune},
+      {repair_syntax, run_repair_command},
       {generate_syntax, run_generate},
       {bench_syntax, run_bench},
   };

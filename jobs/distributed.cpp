@@ -117,7 +117,8 @@ class Supervision {
 
 int run_distributed(
     const CommandSyntax& syntax, const std::vector<std::string>& words,
-    const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body) {
+    const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body,
+    JobConfig (*make_config)(const OptionValues&)) {
   const Stopwatch watch;
   listen_to_signals();
   const CommandLine line = read_command_line(syntax, words);
@@ -134,7 +135,7 @@ int run_distributed(
     together(comm, [&] {
       if (line.failure) std::rethrow_exception(line.failure);
       if (!line.options->flag("help") && !line.options->flag("print-config")) {
-        config = make_job_config(*line.options);
+        config = make_config(*line.options);
       }
     });
     if (config) {

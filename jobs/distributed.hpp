@@ -14,10 +14,13 @@ namespace bulksim {
 /// what it throws into the exit status: all ranks end in an orderly way when all know of the
 /// failure, and at once when only one does.
 ///
+/// `make_config` turns the options into a configuration; what it throws all ranks know of.
+///
 /// The syntax has the options that every such command has: help, print-config, log-format, quiet
 /// and verbose.
 int run_distributed(
     const CommandSyntax& syntax, const std::vector<std::string>& words,
-    const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body);
+    const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body,
+    JobConfig (*make_config)(const OptionValues&) = make_job_config);
 
 }  // namespace bulksim

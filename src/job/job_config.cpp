@@ -149,6 +149,10 @@ JobConfig make_job_config(const OptionValues& options) {
         ExitCode::kUsage,
         "--query-ids needs queries of their own: without them the names of the items count");
   }
+  return make_repair_config(options);
+}
+
+JobConfig make_repair_config(const OptionValues& options) {
   JobConfig config;
   config.items = options.text("items");
   config.queries = options.text("queries");

@@ -95,7 +95,7 @@ RunWork decide(const JobConfig& config, const Plan& plan, const PartSet& parts, 
   remove_stale_work(config, run, context);
   work.sealed = staged == Staged::kSealed;
   if (work.sealed) return work;
-  if (staged == Staged::kNothing && seed) seed(run, plan);
+  if (seed) seed(run, plan, staged);
   Recovery recovery = recover(context.calls, plan.id(), plan.grid, parts, run.journals(), threads);
   lay_out_missing(plan, parts, recovery, config, context);
   make_parts_writable(plan, parts, recovery, context.calls);

@@ -17,8 +17,8 @@
 
 namespace bulksim {
 
-/// Puts what is known of a result into a new staging folder, before it is looked at.
-using SeedStaging = std::function<void(const RunDirectory& run, const Plan& plan)>;
+/// Puts what is known of a result into a staging folder, before it is looked at.
+using SeedStaging = std::function<void(RunDirectory& run, const Plan& plan, Staged staged)>;
 
 /// `run_compute` for a repair; `seed` may be empty.
 std::string run_compute_seeded(const JobConfig& config, const SeedStaging& seed,

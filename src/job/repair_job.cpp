@@ -1,0 +1,168 @@
+#include "bulksim/job/repair_job.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/job/agreement.hpp"
+#include "bulksim/job/resources.hpp"
+#include "bulksim/storage/journal.hpp"
+#include "job/run_work.hpp"
+#include "job/verification.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What rank 0 has found in the version that is to be repaired.
+struct Patient {
+  std::string folder;
+  std::string plan_json;
+  ResultFacts facts;
+  std::set<std::int64_t> bad_tiles;
+  std::set<std::size_t> bad_parts;  ///< that cannot be shared as they are
+  bool whole = false;
+};
+
+void sort_damage(const Verdict& verdict, Patient& patient) {
+  const ResultFacts& facts = patient.facts;
+  for (const Damage& damage : verdict.damage) {
+    if (damage.tile) patient.bad_tiles.insert(facts.grid.number(*damage.tile));
+    const auto part = std::find(facts.names.begin(), facts.names.end(), damage.file);
+    if (part == facts.names.end()) continue;
+    patient.bad_parts.insert(static_cast<std::size_t>(part - facts.names.begin()));
+  }
+  for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
+    std::size_t part = 0;
+    while (facts.parts.layouts[part].tile_columns.end <= facts.grid.id(tile).column)
+      ++part;
+    if (facts.digests.empty() || facts.readable[part] == 0) patient.bad_tiles.insert(tile);
+  }
+}
+
+Patient examine(FileCalls& calls, const std::string& output, int threads) {
+  Patient patient;
+  patient.folder = version_folder(calls, output);
+  if (patient.folder.empty()) {
+    throw Error(ExitCode::kUsage, "'" + output +
+                                      "' is one file: compute it again with --recompute (repair is "
+                                      "for folders of versions)");
+  }
+  Verdict verdict;
+  patient.facts = verify_version(calls, patient.folder, verdict);
+  if (patient.facts.parts.paths.empty()) {
+    throw Error(ExitCode::kDataError, "'" + patient.folder +
+                                          "/PLAN.json' is damaged, so nothing can be kept: compute "
+                                          "it again with --recompute");
+  }
+  verify_tiles(calls, patient.facts, threads, verdict);
+  patient.plan_json = read_text(calls, patient.folder + "/PLAN.json");
+  patient.whole = verdict.damage.empty();
+  sort_damage(verdict, patient);
+  return patient;
+}
+
+/// The path of one side, as the report of the version has it.
+std::string input_path(FileCalls& calls, const std::string& folder, const char* side) {
+  const std::string path = folder + "/report.json";
+  if (exists(calls, path)) {
+    const auto json = nlohmann::json::parse(read_text(calls, path), nullptr, false);
+    const auto pointer = nlohmann::json::json_pointer(std::string("/") + side + "/path");
+    if (json.is_object() && json.contains(pointer) && json[pointer].is_string()) {
+      return json[pointer].get<std::string>();
+    }
+  }
+  throw Error(ExitCode::kNoInput, "'" + path +
+                                      "' does not name the inputs: give them, as in bulksim repair "
+                                      "OUT ITEMS QUERIES");
+}
+
+/// Copies the good tiles of a part into a new file.
+void copy_tiles(FileCalls& calls, const Patient& patient, std::size_t part,
+                const std::string& path) {
+  const ResultFacts& facts = patient.facts;
+  const PartLayout& layout = facts.parts.layouts[part];
+  lay_out_parts(calls, facts.grid, {path}, {layout});
+  if (facts.readable[part] == 0 || !layout.has_tiles()) return;
+  const File from = File::open(calls, facts.parts.paths[part], O_RDONLY | O_NOFOLLOW);
+  const File to = File::open(calls, path, O_RDWR | O_NOFOLLOW);
+  std::vector<std::byte> tile(static_cast<std::size_t>(layout.tile_bytes));
+  for (std::int64_t column = layout.tile_columns.begin; column < layout.tile_columns.end;
+       ++column) {
+    for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
+      const TileId id{row, column};
+      if (patient.bad_tiles.contains(facts.grid.number(id))) continue;
+      from.read(tile, layout.offset(facts.grid, id));
+      to.write(tile, layout.offset(facts.grid, id));
+    }
+  }
+  to.sync();
+}
+
+/// Fills a new staging folder with all that is whole, and a journal that says so.
+void seed_staging(FileCalls& calls, const Patient& patient, RunDirectory& run, const Plan& plan) {
+  const ResultFacts& facts = patient.facts;
+  for (std::size_t part = 0; part < facts.parts.paths.size(); ++part) {
+    const std::string path = run.part_path(part);
+    const bool shared = !patient.bad_parts.contains(part) &&
+                        calls.link(facts.parts.paths[part].c_str(), path.c_str()) == 0;
+    if (!shared && !exists(calls, path)) copy_tiles(calls, patient, part, path);
+  }
+  const int attempt = run.begin_attempt();
+  Journal journal(calls, run.journal_path(attempt, 0), {plan.id(), attempt, 0});
+  for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
+    if (patient.bad_tiles.contains(tile)) continue;
+    journal.tile_done(tile, facts.digests[static_cast<std::size_t>(tile)]);
+  }
+  journal.synced(journal.records());
+}
+
+/// The configuration that makes the plan of the version again, at every rank.
+JobConfig repair_config(const JobConfig& config, const Patient& patient, JobContext context) {
+  Communicator& comm = context.mpi.world();
+  JobConfig repair = config;
+  together(comm, [&] {
+    if (comm.rank() != 0 || !config.items.empty()) return;
+    repair.items = input_path(context.calls, patient.folder, "items");
+    repair.queries = input_path(context.calls, patient.folder, "queries");
+  });
+  repair.items = broadcast_text(comm, repair.items);
+  repair.queries = broadcast_text(comm, repair.queries);
+  const Plan plan = Plan::from_json(broadcast_text(comm, patient.plan_json));
+  repair.tile = plan.grid.tile();
+  repair.parts = std::ssize(plan.parts);
+  repair.dimensions = Dimensions::kPad;
+  repair.repeat = Repeat::kRecompute;
+  return repair;
+}
+
+}  // namespace
+
+std::string run_repair(const JobConfig& config, JobContext context) {
+  Communicator& comm = context.mpi.world();
+  const int threads = survey_resources(config.threads, config.memory, comm).threads;
+  Patient patient;
+  together(comm, [&] {
+    if (comm.rank() == 0) patient = examine(context.calls, config.output, threads);
+  });
+  if (broadcast_text(comm, patient.whole ? "whole" : "damaged") == "whole") {
+    context.log.info("whole", "'" + config.output + "' is whole: nothing to repair");
+    return config.output + "/CURRENT/similarity.h5";
+  }
+  context.log.info("repair",
+                   std::to_string(patient.bad_tiles.size()) + " tiles are computed again");
+  const JobConfig repair = repair_config(config, patient, context);
+  const SeedStaging seed = [&](RunDirectory& run, const Plan& plan, Staged staged) {
+    if (plan.to_json() != patient.plan_json) {
+      throw Error(ExitCode::kDataError, "'" + repair.items + "' and '" + repair.query_path() +
+                                            "' are not the inputs that '" + patient.folder +
+                                            "' was computed from");
+    }
+    if (staged == Staged::kNothing) seed_staging(context.calls, patient, run, plan);
+  };
+  return run_compute_seeded(repair, seed, context);
+}
+
+}  // namespace bulksim
