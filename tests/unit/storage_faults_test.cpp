@@ -10,12 +10,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "bulksim/storage/journal.hpp"
-#include "bulksim/storage/lease.hpp"
-#include "bulksim/storage/manifest.hpp"
-#include "bulksim/storage/recovery.hpp"
-#include "bulksim/storage/run_directory.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "durable_run.hpp"
 #include "forwarding_calls.hpp"
 #include "storage_support.hpp"
 #include "test_support.hpp"
@@ -24,6 +20,16 @@ namespace bulksim {
 namespace {
 
 using test::TemporaryFolder;
+
+const TileGrid kGrid({3, 20}, {4, 8});
+
+void compute_version(FileCalls& calls, const std::string& output) {
+  test::DurableRun{calls, kGrid, 2}.compute_version(output);
+}
+
+void compute_file(FileCalls& calls, const std::string& output) {
+  test::DurableRun{calls, kGrid, 2}.compute_file(output);
+}
 
 enum class Fault { kBefore, kAfterSuccess };  // the latter as a file server replays a request
 
@@ -103,91 +109,6 @@ class FailingCalls final : public test::ForwardingCalls {
   Fault fault_;
   int count_ = 0;
 };
-
-constexpr Digest kPlan{0x6f1c2a9b00000000, 1};
-const TileGrid kGrid({3, 20}, {4, 8});
-
-/// What is left to do of an output, with a journal that half of the tiles are synced in.
-void compute_tiles(FileCalls& calls, RunDirectory& run, const PartSet& parts,
-                   std::vector<Digest>& digests) {
-  const Recovery recovery = recover(calls, kPlan, kGrid, parts, run.journals(), 1);
-  for (const std::size_t part : recovery.missing_parts) {
-    remove_tree(calls, parts.paths[part]);
-    lay_out_parts(calls, kGrid, {parts.paths[part]}, {parts.layouts[part]});
-  }
-  digests = recovery.digests;
-  const int attempt = run.begin_attempt();
-  Journal journal(calls, run.journal_path(attempt, 0), {kPlan, attempt, 0});
-  for (const std::int64_t tile : recovery.dropped)
-    journal.tile_dropped(tile);
-  for (const std::string& path : parts.paths)
-    make_writable(calls, path);
-  TileFiles files(calls, kGrid, parts.paths, parts.layouts, TileAccess::kReadWrite);
-  for (const std::int64_t tile : recovery.to_do()) {
-    const auto values = test::tile_values(kGrid, kGrid.id(tile));
-    files.write(kGrid.id(tile), 0, values);
-    digests[static_cast<std::size_t>(tile)] = digest_of(bytes_of(values));
-    journal.tile_done(tile, digests[static_cast<std::size_t>(tile)]);
-    if (tile != kGrid.count() / 2) continue;
-    files.sync();
-    journal.synced(journal.records());
-  }
-  files.sync();
-  journal.synced(journal.records());
-}
-
-/// A whole run, from the lease to the publication, as the job does it.
-void compute(FileCalls& calls, const std::string& output,
-             std::string (*describe)(FileCalls&, RunDirectory&, const PartSet&,
-                                     const std::vector<Digest>&),
-             const std::vector<RowRange>& columns, const std::string& dataset) {
-  RunDirectory run(calls, output, kPlan);
-  if (run.published("{}\n")) return;
-  run.claim();
-  const auto lease = Lease::take(calls, run.lease_path(), this_machine());
-  if (run.finish_publication("{}\n")) return;
-  if (run.prepare("{}\n") == Staged::kSealed) {
-    run.publish_sealed([&] { lease->check(); });
-    return;
-  }
-  PartSet parts;
-  for (std::size_t part = 0; part < columns.size(); ++part) {
-    parts.paths.push_back(run.part_path(part));
-    parts.layouts.push_back(plan_part(kGrid, columns[part], dataset));
-  }
-  std::vector<Digest> digests;
-  compute_tiles(calls, run, parts, digests);
-  run.publish(describe(calls, run, parts, digests), [&] { lease->check(); });
-}
-
-std::string describe_version(FileCalls& calls, RunDirectory& run, const PartSet& parts,
-                             const std::vector<Digest>& digests) {
-  const std::vector<std::string> names{run.part_name(0), run.part_name(1)};
-  write_similarity_file(calls, run.staging() + "/similarity.h5", kGrid, parts.layouts, names,
-                        result_attributes(kGrid, {}));
-  replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(digests));
-  Manifest manifest{.plan = kPlan.hex(), .files = {}};
-  for (const std::string& name :
-       {names[0], names[1], std::string("similarity.h5"), std::string("tiles.idx")}) {
-    manifest.files.push_back(describe_file(calls, run.staging(), name));
-  }
-  return manifest.to_json();
-}
-
-void compute_version(FileCalls& calls, const std::string& output) {
-  compute(calls, output, describe_version, {{0, 1}, {1, kGrid.columns()}}, "tiles");
-}
-
-std::string describe_result(FileCalls& calls, RunDirectory& run, const PartSet& parts,
-                            const std::vector<Digest>&) {
-  write_attributes(calls, run.part_path(0), kGrid, parts.layouts[0],
-                   result_attributes(kGrid, {{"plan", kPlan.hex()}}));
-  return "";
-}
-
-void compute_file(FileCalls& calls, const std::string& output) {
-  compute(calls, output, describe_result, {{0, kGrid.columns()}}, "similarity");
-}
 
 /// Where a run puts its result, and how to make one.
 struct FormCase {
