@@ -101,9 +101,9 @@ void gather_digests(const std::vector<std::int64_t>& tiles, const std::vector<Di
 
 /// False when the tiles were left at a border, because a stop was requested.
 bool streamed_all(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output, JobContext context) {
+                  SimilarityBackend& backend, RunSink& sink) {
   try {
-    stream_tiles(setup, tiles, backend, output, context);
+    stream_tiles(setup, tiles, backend, sink);
     return true;
   } catch (const Stopped&) {
     return false;
@@ -254,8 +254,9 @@ void ComputeRun::compute_tiles(TileFiles& files, TileLog* log,
   }
   Progress progress(context_.log, std::ssize(tiles), tile_bytes * std::ssize(work_.to_do));
   TileOutput output(plan.grid, files, progress, std::move(options));
+  RunSink sink(plan, output, context_);
   const auto backend = make_cpu_backend({plan.grid, plan.arithmetic, setup_.resources.threads});
-  stopped_ = !streamed_all(setup_, tiles, *backend, output, context_);
+  stopped_ = !streamed_all(setup_, tiles, *backend, sink);
   report_.backend = backend->description();
   report_.recomputed_tiles = backend->recomputed_tiles();
   digests_ = output.digests();

@@ -9,9 +9,7 @@
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/import_job.hpp"
 #include "bulksim/job/row_reader.hpp"
-#include "job/guarded_work.hpp"
 #include "job/row_names.hpp"
-#include "job/zero_rows.hpp"
 
 namespace bulksim {
 
@@ -103,16 +101,23 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   return setup;
 }
 
+RunSink::RunSink(const Plan& plan, TileSink& output, JobContext context)
+    : guarded_(output, context) {
+  if (plan.nan_cells > 0) nan_.emplace(plan.grid, guarded_);
+}
+
+TileSink& RunSink::entrance() {
+  if (nan_) return *nan_;
+  return guarded_;
+}
+
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output, JobContext context) {
+                  SimilarityBackend& backend, RunSink& sink) {
   const Plan& plan = setup.plan;
   RowReader query_reader(*setup.inputs.queries, setup.surveys.queries, plan.columns,
                          plan.arithmetic);
   RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
-  GuardedSink guarded(output, context);
-  std::optional<NanForZeroRows> nan;
-  if (plan.nan_cells > 0) nan.emplace(plan.grid, guarded);
-  TileSink& sink = nan ? static_cast<TileSink&>(*nan) : guarded;
+  NanForZeroRows* nan = sink.nan();
   const std::int64_t batch_rows = setup.schedule.query_batch_rows;
   for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
     const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
@@ -121,11 +126,11 @@ void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
     QueryBatch queries;
     queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
     queries.rows = query_reader.read(queries.range);
-    if (nan) nan->note_queries(queries.range, queries.rows);
-    backend.set_queries(queries, sink);
+    if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
+    backend.set_queries(queries, sink.entrance());
     for (const ChunkTask& chunk : chunks) {
       UnitRows items = item_reader.read(chunk.items);
-      if (nan) nan->note_items(chunk.items, items);
+      if (nan != nullptr) nan->note_items(chunk.items, items);
       backend.submit({chunk.items, std::move(items), chunk.tiles});
     }
     backend.drain();

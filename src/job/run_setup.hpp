@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/schedule.hpp"
 #include "bulksim/job/survey.hpp"
+#include "job/guarded_work.hpp"
+#include "job/zero_rows.hpp"
 
 namespace bulksim {
 
@@ -32,12 +35,28 @@ bool needs_import(const JobConfig& config, JobContext context);
 RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
                     PhaseTimer& timer);
 
-/// Reads, computes and checks these tiles (ascending numbers) and hands them to `output`. Reading
-/// the next chunk, computing two and writing finished stripes go on side by side. Throws Stopped at
-/// a tile border when a stop was requested; tiles that are at work may still be finished until the
-/// backend is gone.
+/// What each tile passes on its way to an output: the watchdog, and the policy for rows without
+/// values. Made before a backend, whose threads use it to their end.
+class RunSink {
+ public:
+  /// `output` must outlive the sink.
+  RunSink(const Plan& plan, TileSink& output, JobContext context);
+
+  TileSink& entrance();
+  /// Null where rows without values have cosine 0.
+  NanForZeroRows* nan() { return nan_ ? &*nan_ : nullptr; }
+
+ private:
+  GuardedSink guarded_;
+  std::optional<NanForZeroRows> nan_;
+};
+
+/// Reads, computes and checks these tiles (ascending numbers) and hands them to `sink`, which must
+/// outlive the backend. Reading the next chunk, computing two and writing finished stripes go on
+/// side by side. Throws Stopped at a tile border when a stop was requested; tiles that are at work
+/// may still be finished until the backend is gone.
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, TileSink& output, JobContext context);
+                  SimilarityBackend& backend, RunSink& sink);
 
 /// The tiles of the whole matrix that each rank computes.
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);

@@ -106,13 +106,14 @@ Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, c
   const auto small = spread_tiles(share, grid, 1);
   const auto large = spread_tiles(share, grid, std::max<std::int64_t>(2, most_bytes / run_bytes));
   TrialOutput output(file, std::max(most_bytes / tile_bytes, std::int64_t{1}) * tile_bytes);
+  RunSink sink(setup.plan, output, context);
   const auto backend = make_cpu_backend({grid, setup.plan.arithmetic, setup.resources.threads});
   Samples samples{small.size(), large.size(), 0.0, 0.0, 0.0};
   const Stopwatch small_watch;
-  stream_tiles(setup, small, *backend, output, context);
+  stream_tiles(setup, small, *backend, sink);
   samples.small_seconds = small_watch.seconds();
   const Stopwatch large_watch;
-  stream_tiles(setup, large, *backend, output, context);
+  stream_tiles(setup, large, *backend, sink);
   samples.large_seconds = large_watch.seconds();
   const Stopwatch sync_watch;
   file.sync_data();
