@@ -135,11 +135,12 @@ std::int64_t InputSurvey::work_of(RowRange range) const {
 }
 
 ColumnFrequency::ColumnFrequency(std::int64_t columns)
-    : counts_(static_cast<std::size_t>(std::clamp<std::int64_t>(columns, 1, kMostCounters))) {}
+    : mask_(columns <= kMostCounters ? ~Column{0} : static_cast<Column>(kMostCounters - 1)),
+      counts_(static_cast<std::size_t>(std::clamp<std::int64_t>(columns, 1, kMostCounters))) {}
 
 void ColumnFrequency::add(std::span<const Column> columns) {
   for (const Column column : columns)
-    ++counts_[column % counts_.size()];
+    ++counts_[column & mask_];
 }
 
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,

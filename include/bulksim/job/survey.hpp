@@ -56,10 +56,11 @@ class ColumnFrequency {
  public:
   explicit ColumnFrequency(std::int64_t columns);
   void add(std::span<const Column> columns);
-  std::int64_t of(Column column) const { return counts_[column % counts_.size()]; }
+  std::int64_t of(Column column) const { return counts_[column & mask_]; }
   std::span<std::int64_t> counts() { return counts_; }
 
  private:
+  Column mask_;  ///< of the bits of a column that tell its counter
   std::vector<std::int64_t> counts_;
 };
 
