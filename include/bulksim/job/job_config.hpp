@@ -91,4 +91,7 @@ CommandSyntax compute_syntax();
 /// Builds the configuration; throws Error (64) with the option's name and what it must be.
 JobConfig make_job_config(const OptionValues& options);
 
+/// The same for `bulksim repair`, whose inputs may be left out: `items` is empty then.
+JobConfig make_repair_config(const OptionValues& options);
+
 }  // namespace bulksim
