@@ -23,11 +23,14 @@ bool is_marked(FileCalls& calls, const std::string& path) {
 void mark_folder(FileCalls& calls, const std::string& path) {
   const std::string marker = path + "/" + kMarkerName;
   const std::string own = marker + "." + new_token();
-  replace_file(calls, own, kMarker);
-  if (calls.rename(own.c_str(), marker.c_str()) == -1) {
-    const int reason = errno;
-    // the run that has the output already may have cleared it away
-    if (reason != ENOENT || !is_marked(calls, path)) throw system_error("create", marker, reason);
+  try {
+    replace_file(calls, own, kMarker);
+    if (calls.rename(own.c_str(), marker.c_str()) == -1) {
+      throw system_error("create", marker, errno);
+    }
+  } catch (const Error&) {
+    // the run that has the output already may have cleared the own name away
+    if (!is_marked(calls, path)) throw;
   }
   sync_directory(calls, path);
 }

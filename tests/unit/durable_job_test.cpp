@@ -1,0 +1,338 @@
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "bulksim/job/status_job.hpp"
+#include "bulksim/job/versions_job.hpp"
+#include "bulksim/storage/similarity_file.hpp"
+#include "bulksim/storage/versions.hpp"
+#include "forwarding_calls.hpp"
+#include "job_support.hpp"
+
+namespace bulksim::test {
+namespace {
+
+FileCalls& calls = system_file_calls();
+
+/// Inode and time of every file below a folder.
+std::map<std::string, std::pair<ino_t, std::int64_t>> facts_of(const std::string& folder) {
+  std::map<std::string, std::pair<ino_t, std::int64_t>> facts;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    struct stat status {};
+    lstat(entry.path().c_str(), &status);
+    facts[entry.path()] = {status.st_ino,
+                           status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec};
+  }
+  return facts;
+}
+
+/// A disk that is full after some bytes, or whose sync fails.
+class FailingDisk final : public ForwardingCalls {
+ public:
+  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+  int failing_syncs = 0;
+
+  ssize_t pwrite(int fd, const void* from, std::size_t bytes, off_t at) override {
+    const std::lock_guard lock(mutex_);
+    room -= static_cast<std::int64_t>(bytes);
+    if (room >= 0) return ForwardingCalls::pwrite(fd, from, bytes, at);
+    errno = ENOSPC;
+    return -1;
+  }
+  int fdatasync(int fd) override {
+    const std::lock_guard lock(mutex_);
+    if (failing_syncs == 0) return ForwardingCalls::fdatasync(fd);
+    --failing_syncs;
+    errno = EIO;
+    return -1;
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
+nlohmann::json report_of(const JobBench& bench) {
+  return nlohmann::json::parse(read_file(bench.version() + "/report.json"));
+}
+
+std::map<std::string, std::string> undisturbed_files() {
+  JobBench bench;
+  bench.run();
+  return bench.files();
+}
+
+TEST(DurableJob, TheSameCommandAfterSuccessChangesNothing) {
+  JobBench bench;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const auto before = facts_of(bench.config.output);
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(facts_of(bench.config.output), before);
+  EXPECT_EQ(bench.result, bench.config.output + "/CURRENT/similarity.h5");
+}
+
+TEST(DurableJob, ASingleFileIsFoundToBeDoneTooAndNothingIsLeftBesideIt) {
+  JobBench bench;
+  bench.config.output = bench.folder / "result.h5";
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const auto before = facts_of(bench.folder.path());
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(facts_of(bench.folder.path()), before);
+  EXPECT_FALSE(std::filesystem::exists(bench.folder / ".result.h5.bulksim"));
+}
+
+TEST(DurableJob, RecomputeMakesANewVersionOfTheSameBytes) {
+  JobBench bench;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const auto before = bench.files();
+  bench.config.repeat = Repeat::kRecompute;
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(bench.files(), before);
+  EXPECT_EQ(list_versions(calls, bench.config.output).size(), 2U);
+}
+
+TEST(DurableJob, AFullDiskAtAnyMomentGives74AndTheNextRunGoesOn) {
+  const auto reference = undisturbed_files();
+  Random random(51);
+  std::int64_t resumed = 0;
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    JobBench bench;
+    FailingDisk disk;
+    disk.room = random.below(4 * 12 * 32 * 256 * 4);
+
+    const int code = bench.run(disk);
+
+    ASSERT_EQ(code, 74) << bench.sentence;
+    ASSERT_FALSE(std::filesystem::exists(bench.config.output + "/CURRENT"));
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+    ASSERT_EQ(bench.files(), reference);
+    resumed += report_of(bench)["tiles"]["resumed"].get<std::int64_t>();
+  }
+  EXPECT_GT(resumed, 20);
+}
+
+TEST(DurableJob, TilesWhoseSyncHasFailedAreNeverBelieved) {
+  const auto reference = undisturbed_files();
+  JobBench bench;
+  FailingDisk disk;
+  disk.failing_syncs = 1;
+
+  EXPECT_EQ(bench.run(disk), 74) << bench.sentence;
+
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 0);
+  EXPECT_EQ(bench.files(), reference);
+}
+
+TEST(DurableJob, ATileThatWasDamagedAfterItsSyncIsComputedAgainBeforeItIsPublished) {
+  const auto reference = undisturbed_files();
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 4 * 12 * 32 * 256 * 4 * 3 / 4;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(bench.config.output + "/staging")) {
+    if (entry.path().extension() != ".h5") continue;
+    std::fstream part(entry.path(), std::ios::binary | std::ios::in | std::ios::out);
+    part.seekp((1 << 20) + 100);
+    part.write("damage", 6);
+  }
+  bench.config.read_back = ReadBack::kFull;
+
+  int code = bench.run();
+  for (int again = 0; again < 3 && code == 65; ++again)
+    code = bench.run();
+
+  EXPECT_EQ(code, 0) << bench.sentence;
+  EXPECT_EQ(bench.files(), reference);
+}
+
+TEST(DurableJob, AnotherInputIsAnotherPlanAndOldTilesAreNotTouched) {
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 500'000;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+  const std::string staging = bench.config.output + "/staging";
+  const auto before = list_directory(calls, staging);
+  write_csr(bench.config.items, random_rows(3'000, 300, 10, 43));
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 0);
+  EXPECT_EQ(list_directory(calls, staging), before);
+}
+
+TEST(DurableJob, AnotherTileIsAnotherPlan) {
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 900'000;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+  bench.config.tile = TileShape{64, 256};
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 0);
+}
+
+TEST(DurableJob, KeepsTheNewestVersionsTheCurrentOneAndWhatIsNotOurs) {
+  JobBench bench;
+  bench.config.repeat = Repeat::kRecompute;
+  bench.config.keep = 3;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const std::string versions = bench.config.output + "/versions/";
+  std::filesystem::create_directories(versions + "000099-precious/notes");
+  std::filesystem::create_directories(versions + "thesis");
+  for (int night = 0; night < 4; ++night)
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(list_versions(calls, bench.config.output).size(), 3U);
+  EXPECT_TRUE(std::filesystem::exists(versions + "000099-precious/notes"));
+  EXPECT_TRUE(std::filesystem::exists(versions + "thesis"));
+}
+
+TEST(DurableJob, UseAndPruneMoveAndKeepTheCurrentVersion) {
+  JobBench bench;
+  bench.config.repeat = Repeat::kRecompute;
+  for (int night = 0; night < 3; ++night)
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  Log log({.level = LogLevel::kError});
+
+  use_version(calls, bench.config.output, 1, log);
+  prune_versions(calls, bench.config.output, 1, log);
+
+  const auto versions = list_versions(calls, bench.config.output);
+  ASSERT_EQ(versions.size(), 2U);
+  EXPECT_EQ(versions[0].number, 1);
+  EXPECT_TRUE(versions[0].current);
+  EXPECT_EQ(versions[1].number, 3);
+  expect_error(ExitCode::kNoInput, {"no whole version 2"},
+               [&] { use_version(calls, bench.config.output, 2, log); });
+}
+
+TEST(DurableJob, AVersionThatCannotBeRemovedIsAWarning) {
+  class Undeletable final : public ForwardingCalls {
+   public:
+    int rmdir(const char*) override {
+      errno = EBUSY;
+      return -1;
+    }
+  } undeletable;
+  JobBench bench;
+  bench.config.repeat = Repeat::kRecompute;
+  bench.config.keep = 1;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  Removal removal;
+  bench.config.keep = 3;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+
+  removal = retire_versions(undeletable, bench.config.output, 1, 60);
+
+  EXPECT_EQ(removal.failures.size(), 1U);
+  EXPECT_EQ(list_versions(calls, bench.config.output).size(), 1U);
+}
+
+TEST(DurableJob, StaleWorkOfOtherPlansIsRemovedAndYoungWorkStays) {
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 500'000;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+  const std::string staging = bench.config.output + "/staging";
+  bench.config.tile = TileShape{64, 256};
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  ASSERT_EQ(list_directory(calls, staging).size(), 1U);
+  bench.config.repeat = Repeat::kRecompute;
+  bench.config.keep_days = 0;
+  timespec long_ago[2] = {{1, 0}, {1, 0}};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(staging))
+    utimensat(AT_FDCWD, entry.path().c_str(), long_ago, 0);
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_TRUE(list_directory(calls, staging).empty());
+}
+
+TEST(DurableJob, TheGuardKeepsAShrunkenCorpusUnpublishedUntilItIsAccepted) {
+  JobBench bench;
+  bench.config.guard = Guard::kOn;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const std::string before = bench.version();
+  write_csr(bench.config.items, random_rows(2'000, 300, 10, 44));
+
+  EXPECT_EQ(bench.run(), 65);
+  EXPECT_NE(bench.sentence.find("--accept-change"), std::string::npos) << bench.sentence;
+  EXPECT_EQ(bench.version(), before);
+  bench.config.guard = Guard::kAccept;
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_NE(bench.version(), before);
+  EXPECT_EQ(report_of(bench)["tiles"]["computed"], 0);
+}
+
+TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
+  class Counting final : public ForwardingCalls {
+   public:
+    int syncs = 0;
+    int fsync(int fd) override { return ++syncs, ForwardingCalls::fsync(fd); }
+    int fdatasync(int fd) override { return ++syncs, ForwardingCalls::fdatasync(fd); }
+  } counting;
+  const auto reference = undisturbed_files();
+  JobBench bench;
+  bench.config.durability = Durability::kOff;
+
+  EXPECT_EQ(bench.run(counting), 0) << bench.sentence;
+
+  EXPECT_EQ(counting.syncs, 0);
+  EXPECT_EQ(bench.files(), reference);
+}
+
+TEST(DurableJob, MetricsTellOfFailuresAndKeepTheLastSuccess) {
+  JobBench bench;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const std::string before = read_file(bench.config.output + "/metrics.prom");
+  bench.config.tile = TileShape{64, 256};
+  FailingDisk disk;
+  disk.room = 600'000;
+
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+
+  const std::string after = read_file(bench.config.output + "/metrics.prom");
+  EXPECT_NE(before.find("bulksim_run_exit_code 0\n"), std::string::npos) << before;
+  EXPECT_EQ(before.substr(0, before.find('\n')), after.substr(0, before.find('\n')));
+}
+
+TEST(DurableJob, StatusTellsUnfinishedFromPublished) {
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 700'000;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+
+  const OutputStatus unfinished = read_status(calls, bench.config.output, 0);
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const OutputStatus published = read_status(calls, bench.config.output, 0);
+
+  EXPECT_EQ(unfinished.phase, "unfinished");
+  EXPECT_EQ(unfinished.code(), ExitCode::kTemporary);
+  EXPECT_EQ(unfinished.tiles, 48);
+  EXPECT_LT(unfinished.tiles_done, 48);
+  EXPECT_EQ(published.phase, "idle");
+  EXPECT_EQ(published.code(), ExitCode::kOk);
+  EXPECT_EQ(published.tiles, 0);
+}
+
+}  // namespace
+}  // namespace bulksim::test
