@@ -1,4 +1,5 @@
-# Fails when the top of the tree holds anything but its rooms, or when a script has a syntax error.
+# Fails when the top of the tree holds anything but its rooms, when a source file or a test is listed
+# nowhere, or when a script has a syntax error.
 #
 #   cmake -DROOT=<project> -P check_tree.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -19,6 +20,20 @@ foreach(entry IN LISTS entries)
     message(SEND_ERROR "'${entry}' does not belong at the top of the tree")
   endif()
 endforeach()
+
+function(check_listed list pattern)
+  file(READ ${ROOT}/${list} listed)
+  file(GLOB sources RELATIVE ${ROOT} ${ROOT}/${pattern})
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    if(NOT listed MATCHES "${source}|bulksim_add_test\\(${name}[ )]")
+      message(SEND_ERROR "${source} is not listed in ${list}")
+    endif()
+  endforeach()
+endfunction()
+check_listed(CMakeLists.txt src/*/*.cpp)
+check_listed(CMakeLists.txt jobs/*.cpp)
+check_listed(tests/CMakeLists.txt tests/unit/*_test.cpp)
 
 file(GLOB_RECURSE scripts ${ROOT}/jobs/*.sh ${ROOT}/tests/*.sh ${ROOT}/slurm/*.sh ${ROOT}/slurm/*.sbatch
   ${ROOT}/.ci/run)
