@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <exception>
 #include <ostream>
+#include <span>
+#include <string>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
+#include "bulksim/core/checksum.hpp"
 #include "bulksim/job/options.hpp"
+#include "bulksim/storage/lease.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
@@ -21,6 +24,69 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kPlannedTopK = 100;
+
+std::int64_t padded_cells(const TileGrid& grid) {
+  return grid.count() * grid.tile().cells();
+}
+
+/// A folder beside the output that is gone when the plan is made. One that a killed plan has left
+/// is removed by the next plan on the same machine. Made by rank 0 when something is put there.
+class PlanFolder {
+ public:
+  PlanFolder(const JobConfig& config, JobContext context) : context_(context) {
+    const std::string place = existing_folder(context.calls, config.output);
+    if (is_rank_0()) {
+      path_ = inside(
+          place, own_prefix() + std::to_string(own_.pid) + "-" + std::to_string(own_.start_time));
+      remove_dead(place);
+    }
+    path_ = broadcast_text(context.mpi.world(), path_);
+  }
+  ~PlanFolder() { remove(); }
+  PlanFolder(const PlanFolder&) = delete;
+  PlanFolder& operator=(const PlanFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Files that are open can still be read.
+  void remove() {
+    if (!is_rank_0()) return;
+    try {
+      remove_tree(context_.calls, path_);
+    } catch (const std::exception& error) {
+      context_.log.warning("left_behind", error.what());
+    }
+  }
+
+ private:
+  bool is_rank_0() const { return context_.mpi.world().rank() == 0; }
+
+  /// Of all plans on this machine.
+  std::string own_prefix() const {
+    const std::string machine = own_.boot_id + own_.pid_namespace;
+    return ".bulksim-plan-" + digest_of(std::as_bytes(std::span(machine))).hex().substr(0, 8) + "-";
+  }
+
+  void remove_dead(const std::string& place) {
+    if (!is_directory(context_.calls, place)) return;
+    const LeaseWorld world = this_machine();
+    for (const std::string& name : list_directory(context_.calls, place)) {
+      long long pid = 0;
+      long long start = 0;
+      if (!name.starts_with(own_prefix()) ||
+          std::sscanf(name.c_str() + own_prefix().size(), "%lld-%lld", &pid, &start) != 2 ||
+          world.runs(pid, start)) {
+        continue;
+      }
+      remove_tree(context_.calls, inside(place, name));
+    }
+  }
+
+  JobContext context_;
+  LeaseHolder own_ = this_machine().self;
+  std::string path_;
+};
+
 /// Bytes of what else could be written for the same inputs, by option.
 Json alternatives(const RunSetup& setup, std::int64_t full) {
   const MatrixShape shape = setup.plan.grid.shape();
@@ -28,14 +94,19 @@ Json alternatives(const RunSetup& setup, std::int64_t full) {
   // a shared column makes at most one cell nonzero
   const std::int64_t nonzero =
       std::min(cells, setup.surveys.items.work_of({0, setup.surveys.items.rows}));
-  return {{"full", full}, {"nonzero_at_most", 8 * nonzero + 8 * (shape.queries + 1)}};
+  const std::int64_t index = shape.items < (std::int64_t{1} << 31) ? 4 : 8;
+  return {{"full", full},
+          {"float16", full - 2 * padded_cells(setup.plan.grid)},
+          {"nonzero_at_most", (index + 4) * nonzero + 8 * (shape.queries + 1)},
+          {"top_k_100", (8 + 4) * kPlannedTopK * shape.queries}};
 }
 
 Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial,
-              JobContext context) {
+              const PlanFolder& folder, JobContext context) {
   const RunDirectory run(context.calls, config.output, setup.plan.id());
   const PartSet layout = make_layout(setup.plan, run);
-  const std::int64_t bytes = output_bytes(layout.layouts);
+  const std::int64_t bytes =
+      result_bytes(setup.plan, layout, run.form(), context.calls, folder.path());
   Json json;
   json["schema"] = 1;
   json["plan"] = Json::parse(setup.plan.to_json());
@@ -43,6 +114,7 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["tiles"] = setup.plan.grid.count();
   json["ranks"] = context.mpi.world().size();
   json["threads_per_rank"] = setup.resources.threads;
+  json["chunk_limit"] = setup.schedule.chunk_limit;
   json["chunk_rows"] = setup.schedule.chunk_columns * setup.plan.grid.tile().items;
   json["query_batch_rows"] =
       std::min(setup.schedule.query_batch_rows * setup.plan.grid.tile().queries,
@@ -58,6 +130,8 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["alternatives"] = alternatives(setup, bytes);
   json["expected_seconds"] = trial.seconds;
   json["expected_bytes_per_s"] = trial.bytes_per_s;
+  json["zero_rows"] = setup.plan.zero_rows == ZeroRows::kNan ? "nan" : "zero";
+  json["nan_cells"] = setup.plan.nan_cells;
   json["rows"] = {{"zero_queries", setup.surveys.queries.counts.zero_rows},
                   {"zero_items", setup.surveys.items.counts.zero_rows},
                   {"unsorted", setup.surveys.queries.counts.unsorted_rows +
@@ -86,56 +160,34 @@ void print(const Json& json, std::ostream& out) {
       << "rows      " << json["rows"]["zero_queries"] << " queries and "
       << json["rows"]["zero_items"] << " items without values, " << json["rows"]["unsorted"]
       << " unsorted, " << json["rows"]["duplicates"] << " duplicates, "
-      << json["rows"]["explicit_zeros"] << " explicit zeros\n"
+      << json["rows"]["explicit_zeros"] << " explicit zeros"
+      << (json["nan_cells"] == 0 ? "" : "; " + json["nan_cells"].dump() + " cells are NaN") << '\n'
       << "ranks     " << json["ranks"] << " with " << json["threads_per_rank"]
-      << " threads, chunks of " << json["chunk_rows"] << " items, " << json["query_batch_rows"]
-      << " queries at once\n"
+      << " threads, chunks of " << json["chunk_rows"]
+      << " items (limit: " << json["chunk_limit"].get<std::string>() << "), "
+      << json["query_batch_rows"] << " queries at once\n"
       << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "
       << bytes_in(json["memory_limit"]) << '\n'
       << "output    " << bytes_in(json["output_bytes"]) << ", free " << bytes_in(json["free_bytes"])
-      << "; nonzero cells alone at most " << bytes_in(json["alternatives"]["nonzero_at_most"])
-      << '\n'
+      << "\n          instead: float16 " << bytes_in(json["alternatives"]["float16"])
+      << ", nonzero cells at most " << bytes_in(json["alternatives"]["nonzero_at_most"])
+      << ", top 100 of each query " << bytes_in(json["alternatives"]["top_k_100"]) << '\n'
       << "time      about " << seconds << '\n';
 }
-
-/// Where inputs are imported to for a plan; rank 0 removes it at the end.
-class ImportFolder {
- public:
-  ImportFolder(const JobConfig& config, JobContext context) : context_(context) {
-    Communicator& comm = context.mpi.world();
-    path_ = broadcast_text(comm, existing_folder(context.calls, config.output) + "/.bulksim-plan-" +
-                                     std::to_string(getpid()));
-  }
-  ~ImportFolder() {
-    if (context_.mpi.world().rank() != 0) return;
-    try {
-      remove_tree(context_.calls, path_);
-    } catch (const std::exception& error) {
-      context_.log.warning("left_behind", error.what());
-    }
-  }
-  ImportFolder(const ImportFolder&) = delete;
-  ImportFolder& operator=(const ImportFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  JobContext context_;
-  std::string path_;
-};
 
 }  // namespace
 
 void run_plan(const JobConfig& config, PlanFormat format, JobContext context, std::ostream& out) {
   PhaseTimer timer(context.watchdog);
-  const ImportFolder imports(config, context);
-  const RunSetup setup = set_up_run(config, imports.path(), context, timer);
+  PlanFolder folder(config, context);
+  const RunSetup setup = set_up_run(config, folder.path(), context, timer);
   timer.end();
+  folder.remove();
   Trial trial = run_trial(config, setup, context);
   for (const auto& [phase, seconds] : timer.phases())
     trial.seconds += seconds;
   if (context.mpi.world().rank() != 0) return;
-  const Json json = describe(config, setup, trial, context);
+  const Json json = describe(config, setup, trial, folder, context);
   if (format == PlanFormat::kJson) {
     out << json.dump(1) << '\n';
   } else {

@@ -106,6 +106,16 @@ std::int64_t output_bytes(const std::vector<PartLayout>& parts) {
   return bytes;
 }
 
+std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
+                          const std::string& scratch) {
+  const std::int64_t tiles = output_bytes(parts.layouts);
+  if (form == OutputForm::kSingleFile) return tiles;
+  const std::vector<Digest> digests(static_cast<std::size_t>(plan.grid.count()));
+  return tiles + std::ssize(plan.to_json()) + std::ssize(encode_tile_index(digests)) +
+         similarity_file_bytes(calls, scratch, plan.grid, parts.layouts, attributes_of(plan),
+                               name_widths(plan));
+}
+
 void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        JobContext context) {
   const std::int64_t bytes = output_bytes(parts.layouts);

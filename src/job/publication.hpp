@@ -26,6 +26,11 @@ std::string existing_folder(FileCalls& calls, std::string path);
 /// Bytes of all part files.
 std::int64_t output_bytes(const std::vector<PartLayout>& parts);
 
+/// Bytes of all files of the result that hold no times: those of the manifest, or the one file.
+/// `scratch` names a file that is made for it and removed.
+std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
+                          const std::string& scratch);
+
 /// Says what will be written and how much is free; throws Error (74) when it is more than
 /// --max-output, and names what would fit. Without --max-output, files that an earlier attempt has
 /// made do not count: their space is taken.

@@ -44,9 +44,10 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
   return {
       {"held before", resources.held},
       {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
-      {"reading", kReadEntry * std::max(fullest(surveys.items, kRowsAtOnce),
-                                        fullest(surveys.queries, kRowsAtOnce)) +
-                      2 * kRowOffset * kRowsAtOnce},
+      {"reading",
+       kReadEntry * std::max(fullest(surveys.items, std::min(kRowsAtOnce, chunk_rows)),
+                             fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
+           2 * kRowOffset * kRowsAtOnce},
       {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend",
        cpu_backend_bytes(backend, batch_nnz, plan.columns, fullest(surveys.items, tile.items))},
@@ -82,15 +83,22 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   schedule.query_batch_rows = plan.grid.rows();
   // every thread should find a column of tiles to work on
   schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
+  schedule.chunk_limit = resources.threads > kTileColumnsAtLeast ? "a column of tiles a thread"
+                                                                 : "reads that keep a disk busy";
   if (config.chunk_rows) {
     schedule.chunk_columns = divide_up(*config.chunk_rows, plan.grid.tile().items);
+    schedule.chunk_limit = "--chunk";
   }
-  schedule.chunk_columns = std::min(schedule.chunk_columns, columns);
+  if (schedule.chunk_columns >= columns) {
+    schedule.chunk_columns = columns;
+    schedule.chunk_limit = "the number of items";
+  }
   for (;;) {
     schedule.memory = memory_table(plan, surveys, resources, schedule);
     if (schedule.memory_peak() <= resources.memory) return schedule;
     if (schedule.chunk_columns > 1 && !config.chunk_rows) {
       schedule.chunk_columns /= 2;
+      schedule.chunk_limit = "memory";
     } else if (schedule.query_batch_rows > 1) {
       schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
     } else {

@@ -17,9 +17,8 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
-constexpr std::int64_t kTilesOfARun = 8;  // of one column of tiles, as the backend takes them
-// The system begins to write in the background when this share of the memory waits for the disk.
-constexpr double kBackgroundShare = 0.1;
+constexpr double kShortest = 1e-6;           // seconds
+constexpr std::int64_t kTilesOfAColumn = 4;  // enough to share the work that is done once for each
 
 /// Writes finished stripes one behind the other and starts again when the file is full.
 class TrialOutput final : public TileSink {
@@ -65,21 +64,31 @@ File unnamed_file(FileCalls& calls, const std::string& folder) {
   }
 }
 
-/// Up to `count` runs of neighbouring tiles of one column, spread over the share of a rank.
-std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share, const TileGrid& grid,
-                                       std::int64_t runs) {
-  const std::int64_t length = std::min(grid.rows(), kTilesOfARun);
+/// Tiles of up to `runs` chunks spread over the share of a rank: of each column of a chunk a few,
+/// so that every thread has a column to work on, as in a run.
+std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
+                                       const RunSetup& setup, std::int64_t runs) {
+  const TileGrid& grid = setup.plan.grid;
+  const std::int64_t size = std::ssize(share);
   std::vector<std::int64_t> tiles;
   for (std::int64_t run = 0; run < runs; ++run) {
-    const auto size = static_cast<std::int64_t>(share.size());
-    for (std::int64_t at = size * run / runs, taken = 0; at < size && taken < length;
-         ++at, ++taken) {
-      if (tiles.empty() || share[static_cast<std::size_t>(at)] > tiles.back()) {
-        tiles.push_back(share[static_cast<std::size_t>(at)]);
-      }
+    const std::int64_t first = size * run / runs;
+    const std::int64_t end_column =
+        grid.id(share[static_cast<std::size_t>(first)]).column + setup.schedule.chunk_columns;
+    std::vector<std::int64_t> taken(static_cast<std::size_t>(setup.schedule.chunk_columns));
+    for (std::int64_t at = first; at < size; ++at) {
+      const std::int64_t number = share[static_cast<std::size_t>(at)];
+      const std::int64_t place = end_column - grid.id(number).column - 1;
+      if (place < 0) break;
+      if (!tiles.empty() && number <= tiles.back()) continue;
+      if (taken[static_cast<std::size_t>(place)]++ < kTilesOfAColumn) tiles.push_back(number);
     }
   }
   return tiles;
+}
+
+std::int64_t bytes_of_a_tile(const TileGrid& grid) {
+  return grid.tile().cells() * static_cast<std::int64_t>(sizeof(float));
 }
 
 double maximum(double seconds, Communicator& comm) {
@@ -88,11 +97,19 @@ double maximum(double seconds, Communicator& comm) {
   return static_cast<double>(microseconds[0]) * 1e-6;
 }
 
+double sum(double bytes, Communicator& comm) {
+  std::array<std::int64_t, 1> whole{std::llround(bytes)};
+  comm.all_reduce_sum(whole);
+  return static_cast<double>(whole[0]);
+}
+
 /// What one rank measured: two samples, so that what is done once a run can be told from what is
 /// done for each tile.
 struct Samples {
   std::size_t small_tiles = 0;
   std::size_t large_tiles = 0;
+  double reserved_bytes = 0.0;
+  double reserve_seconds = 0.0;
   double small_seconds = 0.0;
   double large_seconds = 0.0;
   double sync_seconds = 0.0;
@@ -101,14 +118,23 @@ struct Samples {
 Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, const File& file,
                 std::int64_t most_bytes, JobContext context) {
   const TileGrid& grid = setup.plan.grid;
-  const std::int64_t tile_bytes = grid.tile().cells() * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t run_bytes = tile_bytes * std::min(grid.rows(), kTilesOfARun);
-  const auto small = spread_tiles(share, grid, 1);
-  const auto large = spread_tiles(share, grid, std::max<std::int64_t>(2, most_bytes / run_bytes));
-  TrialOutput output(file, std::max(most_bytes / tile_bytes, std::int64_t{1}) * tile_bytes);
+  const std::int64_t tile_bytes = bytes_of_a_tile(grid);
+  const std::int64_t bytes =
+      std::clamp(most_bytes / tile_bytes, std::int64_t{1}, std::ssize(share)) * tile_bytes;
+  Samples samples;
+  const Stopwatch reserve_watch;
+  file.reserve(0, bytes);
+  samples.reserve_seconds = reserve_watch.seconds();
+  samples.reserved_bytes = static_cast<double>(bytes);
+  const auto small = spread_tiles(share, setup, 1);
+  const auto small_bytes = std::ssize(small) * tile_bytes;
+  const auto large =
+      spread_tiles(share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1));
+  samples.small_tiles = small.size();
+  samples.large_tiles = large.size();
+  TrialOutput output(file, bytes);
   RunSink sink(setup.plan, output, context);
   const auto backend = make_cpu_backend({grid, setup.plan.arithmetic, setup.resources.threads});
-  Samples samples{small.size(), large.size(), 0.0, 0.0, 0.0};
   const Stopwatch small_watch;
   stream_tiles(setup, small, *backend, sink);
   samples.small_seconds = small_watch.seconds();
@@ -145,19 +171,21 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
     samples = measure(setup, share, file, kMostBytes / comm.size(), context);
   });
   trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
-  const double tile_bytes = 4.0 * static_cast<double>(setup.plan.grid.tile().cells());
-  std::array<std::int64_t, 1> written{
-      static_cast<std::int64_t>(samples.small_tiles + samples.large_tiles)};
-  comm.all_reduce_sum(written);
+  const auto tile_bytes = static_cast<double>(bytes_of_a_tile(setup.plan.grid));
+  const double written =
+      static_cast<double>(samples.small_tiles + samples.large_tiles) * tile_bytes;
+  // what was written over another time went to the disk only once
+  const double to_disk = sum(std::min(written, samples.reserved_bytes), comm);
   const double sync_seconds = maximum(samples.sync_seconds, comm);
-  const double pass_seconds = maximum(samples.small_seconds + samples.large_seconds, comm);
-  trial.bytes_per_s =
-      static_cast<double>(written[0]) * tile_bytes / std::max(sync_seconds, pass_seconds);
   const double bytes = static_cast<double>(setup.plan.grid.count()) * tile_bytes;
-  const double disk_seconds = bytes / (static_cast<double>(written[0]) * tile_bytes) * sync_seconds;
-  const bool in_background = bytes > kBackgroundShare * static_cast<double>(setup.resources.memory);
-  trial.seconds = in_background ? std::max(trial.compute_seconds, disk_seconds)
-                                : trial.compute_seconds + disk_seconds;
+  const double disk_seconds = bytes / to_disk * sync_seconds;
+  const double last_group =
+      std::min(bytes, static_cast<double>(config.commit.bytes) * static_cast<double>(comm.size()));
+  // all groups but the last go to the disk while the next are computed
+  trial.seconds =
+      std::max(trial.compute_seconds + disk_seconds * last_group / bytes, disk_seconds) +
+      maximum(samples.reserve_seconds, comm) * bytes / sum(samples.reserved_bytes, comm);
+  trial.bytes_per_s = bytes / std::max(trial.seconds, kShortest);
   return trial;
 }
 

@@ -9,7 +9,7 @@ namespace bulksim {
 struct Trial {
   double seconds = 0.0;          ///< expected for computing and writing all tiles
   double compute_seconds = 0.0;  ///< expected if the file system took everything at once
-  double bytes_per_s = 0.0;      ///< of all ranks together, to the disk
+  double bytes_per_s = 0.0;      ///< of all ranks together
 };
 
 /// Computes tiles spread over this rank's share and writes them to an unnamed file on the file

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "bulksim/storage/run_directory.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "hdf5/texts.hpp"
@@ -26,10 +27,29 @@ std::vector<h5::Source> sources_of(const TileGrid& grid, const std::vector<PartL
 }
 
 /// Room for names in a file that HDF5 has open.
-NamePlace create_names(const h5::File& file, const std::string& name, const TextList& names) {
-  NamePlace place{0, names.size(), name_width(names)};
-  if (place.width > 0) place.at = h5::create_texts(file, name, place.count, place.width);
-  return place;
+NamePlace create_names(const h5::File& file, const std::string& name, std::int64_t count,
+                       std::int64_t width) {
+  if (width == 0) return {};
+  return {h5::create_texts(file, name, count, width), count, width};
+}
+
+/// Makes all of the file but its names, for which there is room.
+NamePlaces describe_view(const std::string& path, const TileGrid& grid,
+                         const std::vector<h5::Source>& sources, const FileAttributes& attributes,
+                         NameWidths widths) {
+  const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
+                          static_cast<hsize_t>(grid.shape().items)};
+  h5::File file = h5::create_file(path);
+  h5::write_attributes(file, attributes);
+  if (sources.empty()) {
+    h5::create_empty(file, "similarity", extent);
+  } else {
+    h5::create_view(file, "similarity", extent, sources);
+  }
+  const NamePlaces places{create_names(file, "query_ids", grid.shape().queries, widths.queries),
+                          create_names(file, "item_ids", grid.shape().items, widths.items)};
+  file.close("close '" + path + "'");
+  return places;
 }
 
 }  // namespace
@@ -46,25 +66,26 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
                            const FileAttributes& attributes, const ResultNames& names) {
-  const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
-                          static_cast<hsize_t>(grid.shape().items)};
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
   const ScratchFile scratch(calls, path);
-  h5::File file = h5::create_file(scratch.path());
-  h5::write_attributes(file, attributes);
-  if (sources.empty()) {
-    h5::create_empty(file, "similarity", extent);
-  } else {
-    h5::create_view(file, "similarity", extent, sources);
-  }
-  const NamePlaces places{create_names(file, "query_ids", names.queries),
-                          create_names(file, "item_ids", names.items)};
-  file.close("close '" + scratch.path() + "'");
+  const NamePlaces places =
+      describe_view(scratch.path(), grid, sources, attributes, widths_of(names));
   const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
   write_names(written, names.queries, places.queries);
   write_names(written, names.items, places.items);
   written.sync();
   rename_durably(calls, scratch.path(), path);
+}
+
+std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
+                                   const TileGrid& grid, const std::vector<PartLayout>& layouts,
+                                   const FileAttributes& attributes, NameWidths widths) {
+  std::vector<std::string> paths;
+  for (std::size_t part = 0; part < layouts.size(); ++part)
+    paths.push_back(part_file_name(part));
+  const ScratchFile described(calls, scratch);
+  describe_view(described.path(), grid, sources_of(grid, layouts, paths), attributes, widths);
+  return File::open(calls, described.path(), O_RDONLY).size();
 }
 
 }  // namespace bulksim

@@ -20,6 +20,7 @@ using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;
 /// How one run carries out its plan: nothing here decides a byte of the result.
 struct Schedule {
   std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
+  std::string chunk_limit;            ///< what made the chunk no larger
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
   MemoryTable memory;                 ///< what the run will hold
   std::int64_t peak_before = 0;       ///< bytes that the survey held at most

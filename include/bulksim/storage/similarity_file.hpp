@@ -26,6 +26,12 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
                            const std::vector<std::string>& relative_paths,
                            const FileAttributes& attributes, const ResultNames& names = {});
 
+/// Bytes of that file with names of these widths, over the parts of a run. `scratch` names a file
+/// that is made for it and removed.
+std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
+                                   const TileGrid& grid, const std::vector<PartLayout>& layouts,
+                                   const FileAttributes& attributes, NameWidths widths);
+
 /// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
 class SimilarityReader {
  public:
