@@ -1,8 +1,8 @@
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
+
+#include <dlfcn.h>
 
 #include "bulksim/backend/cuda_backend.hpp"
 #include "bulksim/core/error.hpp"
@@ -17,8 +17,8 @@ constexpr char kFactory[] = "bulksim_make_cuda_backend";
 
 Error unavailable(const std::string& module) {
   const char* reason = dlerror();
-  return {ExitCode::kUnavailable, "cannot load '" + module + "': " +
-                                      (reason == nullptr ? "unknown reason" : reason) +
+  return {ExitCode::kUnavailable, "cannot load '" + module +
+                                      "': " + (reason == nullptr ? "unknown reason" : reason) +
                                       " (run with --backend cpu, or install the CUDA libraries)"};
 }
 

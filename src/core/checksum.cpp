@@ -12,7 +12,9 @@ namespace bulksim {
 
 namespace {
 
-Digest from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
+Digest from_xxh(XXH128_hash_t hash) {
+  return {hash.high64, hash.low64};
+}
 
 std::uint64_t parse_hex(std::string_view digits, std::string_view whole) {
   std::uint64_t value = 0;
@@ -44,18 +46,24 @@ struct alignas(64) Hasher::State {
   XXH3_state_t xxh;
 };
 
-Hasher::Hasher() : state_(std::make_unique<State>()) { reset(); }
+Hasher::Hasher() : state_(std::make_unique<State>()) {
+  reset();
+}
 Hasher::~Hasher() = default;
 Hasher::Hasher(Hasher&&) noexcept = default;
 Hasher& Hasher::operator=(Hasher&&) noexcept = default;
 
-void Hasher::reset() { XXH3_128bits_reset(&state_->xxh); }
+void Hasher::reset() {
+  XXH3_128bits_reset(&state_->xxh);
+}
 
 void Hasher::update(std::span<const std::byte> bytes) {
   XXH3_128bits_update(&state_->xxh, bytes.data(), bytes.size());
 }
 
-Digest Hasher::digest() const { return from_xxh(XXH3_128bits_digest(&state_->xxh)); }
+Digest Hasher::digest() const {
+  return from_xxh(XXH3_128bits_digest(&state_->xxh));
+}
 
 Digest digest_of(std::span<const std::byte> bytes) {
   return from_xxh(XXH3_128bits(bytes.data(), bytes.size()));

@@ -16,15 +16,16 @@ std::uint32_t RankedSet::rank() {
 
 Vocabulary::Vocabulary(const UnitRows& queries) : columns_(queries.columns) {
   members_.reset(columns_);
-  for (const Column column : queries.col_indices) members_.insert(column);
+  for (const Column column : queries.col_indices)
+    members_.insert(column);
   std::vector<std::int64_t> frequency(members_.rank());
-  for (const Column column : queries.col_indices) ++frequency[members_.find(column)];
+  for (const Column column : queries.col_indices)
+    ++frequency[members_.find(column)];
 
   std::vector<std::uint32_t> order(frequency.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return frequency[a] > frequency[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return frequency[a] > frequency[b]; });
   labels_.resize(order.size());
   for (std::size_t label = 0; label < order.size(); ++label) {
     labels_[order[label]] = static_cast<std::uint32_t>(label);
