@@ -116,8 +116,8 @@ class PairBackend {
 
   /// "cpu (AVX3, 2 threads)", for logs and reports.
   virtual std::string description() const = 0;
-  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the sink
-  /// the backend.
+  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
+  /// sink the backend.
   virtual void set_queries(const QueryBatch& queries, PairSink& sink) = 0;
   /// As SimilarityBackend.
   virtual void submit(ItemChunk chunk) = 0;

@@ -16,8 +16,8 @@
 //   A(q,i)        = sum over shared columns of Q*I, an int64                         exact_sum()
 //   cosine(q,i)   = clamp(float32(A * 2^-2bits), -1, 1), the only rounding           to_cosine()
 //
-// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits + 1)
-// in magnitude. On the grid 2^-26 a sum is therefore exact in int64 and in float64 alike, and no
+// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits +
+// 1) in magnitude. On the grid 2^-26 a sum is therefore exact in int64 and in float64 alike, and no
 // order of adding, number of threads or kind of hardware can change it; on the wide grid 2^-30 it
 // is exact in int64. Files that include this are compiled without contraction to fma.
 namespace bulksim {
@@ -49,7 +49,8 @@ struct RowScale {
 /// Scale of a canonical row; `values` in ascending order of their columns, all nonzero.
 inline RowScale row_scale(std::span<const double> values) {
   double largest = 0.0;
-  for (const double value : values) largest = std::fmax(largest, std::fabs(value));
+  for (const double value : values)
+    largest = std::fmax(largest, std::fabs(value));
   if (largest == 0.0) return {};
   const int exponent = std::ilogb(largest);
   double squares = 0.0;
@@ -74,7 +75,9 @@ BULKSIM_HOST_DEVICE float to_cosine(std::int64_t sum, float inverse_one) {
 }
 
 /// 2^(-2 bits), exact in float32.
-inline float inverse_one(Grid grid) { return std::ldexp(1.0f, -2 * grid.bits); }
+inline float inverse_one(Grid grid) {
+  return std::ldexp(1.0f, -2 * grid.bits);
+}
 
 /// The definition of A(q,i): a merge of two canonical grid rows. Reference, and sample check.
 inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const std::int32_t> q,
@@ -100,8 +103,7 @@ inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const
 /// of |q| + |i| is at most 2 sqrt(shared), and the one rounding to float32 adds at most 2^-25; the
 /// last term is second order: products of two errors, and the float64 norms.
 inline double cosine_bound(double shared, double n_q, double n_i, Grid grid) {
-  return std::ldexp(std::sqrt(shared), -grid.bits) + 0x1p-25 +
-         (shared + n_q + n_i + 8.0) * 0x1p-53;
+  return std::ldexp(std::sqrt(shared), -grid.bits) + 0x1p-25 + (shared + n_q + n_i + 8.0) * 0x1p-53;
 }
 
 }  // namespace bulksim
