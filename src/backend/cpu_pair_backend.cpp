@@ -34,7 +34,7 @@ class CpuPairBackend final : public PairBackend {
   }
 
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
-    queue_.drain();
+    drain();
     threads_.clear();
     queries_.emplace(queries);
     best_.reset();
@@ -46,8 +46,12 @@ class CpuPairBackend final : public PairBackend {
     }
   }
 
-  void submit(ItemChunk chunk) override { queue_.submit(std::move(chunk), options_.threads); }
-  void drain() override { queue_.drain(); }
+  void submit(ItemChunk chunk) override {
+    stopping_on_failure([&] { queue_.submit(std::move(chunk), options_.threads); });
+  }
+  void drain() override {
+    stopping_on_failure([&] { queue_.drain(); });
+  }
   std::int64_t recomputed_tiles() const override { return recomputed_; }
 
   PairWork work() const override {
@@ -56,6 +60,17 @@ class CpuPairBackend final : public PairBackend {
   }
 
  private:
+  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+  template <class Step>
+  void stopping_on_failure(const Step& step) {
+    try {
+      step();
+    } catch (...) {
+      threads_.clear();
+      throw;
+    }
+  }
+
   void work(PairWorker& worker, PairSink& sink, const std::stop_token& stop) {
     try {
       const auto writer = sink.make_writer();

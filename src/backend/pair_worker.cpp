@@ -78,13 +78,19 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   const std::int64_t query = queries_->batch().range.begin + row;
   const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
   pairs_.clear();
+  preferences_.clear();
+  if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];
     found_.clear();
     const float score = least_score(floor, first_item + block.rows().begin);
     const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
-    const bool from_none = cut_.keep == Keep::kBest && floor == 0 && std::isinf(cut_.below);
-    const SearchGoal goal{row, score, from_none ? most : 0, score <= 0.0f ? most : 0};
+    const RowRange items{first_item + block.rows().begin, first_item + block.rows().end};
+    const bool all_count = cut_.items.begin <= items.begin && items.end <= cut_.items.end &&
+                           cut_.partners != Partners::kLater && std::isinf(cut_.below);
+    const bool from_none = cut_.keep == Keep::kBest && floor == 0 && all_count;
+    const std::int64_t zeros = all_count ? most : block.items();
+    const SearchGoal goal{row, score, from_none ? most : 0, score <= 0.0f ? zeros : 0};
     if (!search_.find(goal, block, items_, found_)) return false;
     for (const ExactPair& pair : found_) {
       const ScoredItem scored{first_item + pair.item, score_of_sum(pair.sum)};

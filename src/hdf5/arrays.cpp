@@ -12,10 +12,14 @@ hid_t type_of(Element element) {
   switch (element) {
     case Element::kByte:
       return H5T_STD_U8LE;
+    case Element::kInt32:
+      return H5T_STD_I32LE;
     case Element::kInt64:
       return H5T_STD_I64LE;
     case Element::kUint64:
       return H5T_STD_U64LE;
+    case Element::kFloat32:
+      return H5T_IEEE_F32LE;
   }
   return -1;
 }

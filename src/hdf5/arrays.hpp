@@ -14,7 +14,7 @@ inline constexpr std::int64_t kPrefaceBytes = 4096;
 /// Where the first array of such a file begins, as long as what HDF5 writes about them is smaller.
 inline constexpr std::int64_t kArraysAt = 65536;
 
-enum class Element { kByte, kInt64, kUint64 };
+enum class Element { kByte, kInt32, kInt64, kUint64, kFloat32 };
 
 /// Makes a file that must not exist, for arrays that lie one behind the other from `kArraysAt` on
 /// and are written by their position, even before HDF5 hears of them.

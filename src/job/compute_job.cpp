@@ -18,58 +18,18 @@
 #include "bulksim/storage/tile_log.hpp"
 #include "bulksim/storage/unsynced_calls.hpp"
 #include "job/metrics.hpp"
+#include "job/pairs_run.hpp"
 #include "job/publication.hpp"
 #include "job/row_names.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
+#include "job/run_steps.hpp"
 #include "job/run_work.hpp"
 #include "job/trial.hpp"
 
 namespace bulksim {
 
 namespace {
-
-/// What was put in order before it was computed with.
-void announce_irregular(const Surveys& surveys, Log& log) {
-  HygieneCounts counts = surveys.queries.counts;
-  counts += surveys.items.counts;
-  counts.zero_rows = 0;
-  if (counts == HygieneCounts{}) return;
-  log.info("irregular",
-           "put in order: " + std::to_string(counts.unsorted_rows) + " rows sorted, " +
-               std::to_string(counts.duplicates) + " duplicates summed, " +
-               std::to_string(counts.explicit_zeros) + " zeros dropped",
-           {{"unsorted_rows", counts.unsorted_rows},
-            {"duplicates", counts.duplicates},
-            {"explicit_zeros", counts.explicit_zeros}});
-}
-
-void announce(const RunSetup& setup, Log& log) {
-  const Plan& plan = setup.plan;
-  const std::int64_t zero_queries = setup.surveys.queries.counts.zero_rows;
-  const std::int64_t zero_items = setup.surveys.items.counts.zero_rows;
-  log.info("plan",
-           std::to_string(plan.grid.shape().queries) + " queries x " +
-               std::to_string(plan.grid.shape().items) + " items, " + std::to_string(plan.columns) +
-               " columns; " + std::to_string(plan.grid.count()) + " tiles of " +
-               std::to_string(plan.grid.tile().queries) + " x " +
-               std::to_string(plan.grid.tile().items) + " in " + std::to_string(plan.parts.size()) +
-               " parts; every cosine within " + error_text(plan.error_bound) + " of the true one",
-           {{"plan", plan.id().hex()}, {"tiles", plan.grid.count()}});
-  if (zero_queries + zero_items > 0) {
-    log.info(
-        "zero_rows",
-        std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
-            " items have no values: their cosines are " +
-            (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
-                                              : "0, also with themselves"),
-        {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
-  }
-  announce_irregular(setup.surveys, log);
-  log.detail("memory",
-             "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
-             {{"bytes", setup.schedule.memory_peak()}});
-}
 
 /// A trial costs a second: below this, a run does not take many more.
 constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
@@ -108,19 +68,6 @@ bool streamed_all(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
   } catch (const Stopped&) {
     return false;
   }
-}
-
-/// Ends all ranks alike when any has stopped. `done` are the tiles of this rank.
-void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::int64_t tiles,
-                    JobContext context) {
-  std::array<std::int64_t, 2> sums{stopped ? 1 : 0, done};
-  context.mpi.world().all_reduce_sum(sums);
-  if (sums[0] == 0) return;
-  const std::string reason = context.stop.reason();
-  throw AgreedError(ExitCode::kTemporary, "stopped at " +
-                                              std::to_string(100 * (resumed + sums[1]) / tiles) +
-                                              " %" + (reason.empty() ? "" : " after " + reason) +
-                                              "; run the same command to go on");
 }
 
 /// One run, step by step; what a step finds out the next ones use.
@@ -336,6 +283,10 @@ std::string run_compute_seeded(const JobConfig& config, const SeedStaging& seed,
   std::unique_ptr<FileCalls> unsynced;
   if (config.durability == Durability::kOff) unsynced = without_sync(context.calls);
   FileCalls& calls = unsynced ? *unsynced : context.calls;
+  if (config.cut) {
+    return run_pairs(config, {context.mpi, calls, context.log, context.stop, context.watchdog,
+                              context.failures});
+  }
   ComputeRun run(
       config, seed,
       {context.mpi, calls, context.log, context.stop, context.watchdog, context.failures});

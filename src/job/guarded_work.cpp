@@ -7,16 +7,38 @@
 
 namespace bulksim {
 
-class GuardedSink::Writer final : public TileWriter {
- public:
-  Writer(std::unique_ptr<TileWriter> writer, JobContext context)
-      : writer_(std::move(writer)), context_(context) {}
+namespace {
 
-  void begin(TileId tile) override {
+/// What goes with every tile from its beginning to its end.
+class TileGuard {
+ public:
+  explicit TileGuard(JobContext context) : context_(context) {}
+
+  void begin(TileId tile) {
     context_.stop.check();
     watch_.reset();
     watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = tile});
     pass_failpoint("tile.begin");
+  }
+  void finish() {
+    pass_failpoint("tile.finish");
+    watch_.reset();
+  }
+
+ private:
+  JobContext context_;
+  std::optional<Watchdog::Watch> watch_;
+};
+
+}  // namespace
+
+class GuardedSink::Writer final : public TileWriter {
+ public:
+  Writer(std::unique_ptr<TileWriter> writer, JobContext context)
+      : writer_(std::move(writer)), guard_(context) {}
+
+  void begin(TileId tile) override {
+    guard_.begin(tile);
     writer_->begin(tile);
   }
 
@@ -27,17 +49,41 @@ class GuardedSink::Writer final : public TileWriter {
 
   void finish() override {
     writer_->finish();
-    pass_failpoint("tile.finish");
-    watch_.reset();
+    guard_.finish();
   }
 
  private:
   std::unique_ptr<TileWriter> writer_;
-  JobContext context_;
-  std::optional<Watchdog::Watch> watch_;
+  TileGuard guard_;
 };
 
 std::unique_ptr<TileWriter> GuardedSink::make_writer() {
+  return std::make_unique<Writer>(sink_.make_writer(), context_);
+}
+
+class GuardedPairSink::Writer final : public PairWriter {
+ public:
+  Writer(std::unique_ptr<PairWriter> writer, JobContext context)
+      : writer_(std::move(writer)), guard_(context) {}
+
+  void begin(TileId tile) override {
+    guard_.begin(tile);
+    writer_->begin(tile);
+  }
+  void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+    writer_->write(query, pairs);
+  }
+  void finish() override {
+    writer_->finish();
+    guard_.finish();
+  }
+
+ private:
+  std::unique_ptr<PairWriter> writer_;
+  TileGuard guard_;
+};
+
+std::unique_ptr<PairWriter> GuardedPairSink::make_writer() {
   return std::make_unique<Writer>(sink_.make_writer(), context_);
 }
 

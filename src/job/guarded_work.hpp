@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/stop_request.hpp"
 #include "bulksim/formats/matrix_source.hpp"
@@ -22,6 +23,21 @@ class GuardedSink final : public TileSink {
   class Writer;
 
   TileSink& sink_;
+  JobContext context_;
+};
+
+/// The same for pairs.
+class GuardedPairSink final : public PairSink {
+ public:
+  /// `sink` must outlive this one.
+  GuardedPairSink(PairSink& sink, JobContext context) : sink_(sink), context_(context) {}
+
+  std::unique_ptr<PairWriter> make_writer() override;
+
+ private:
+  class Writer;
+
+  PairSink& sink_;
   JobContext context_;
 };
 

@@ -77,13 +77,24 @@ CommandSyntax compute_syntax() {
       .usage = "ITEMS [QUERIES] -o OUT",
       .summary =
           "Computes the cosine of every query with every item (without QUERIES: of every\n"
-          "item with every item) and publishes the full matrix under OUT: a folder of\n"
-          "versions, or one ordinary file when OUT ends in .h5.",
+          "item with every item) and publishes the full matrix, or the pairs that are\n"
+          "wanted, under OUT: a folder of versions, or one ordinary file when OUT ends in\n"
+          ".h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv).",
       .positionals = {"items", "queries"},
       .options = {
           {"items", 0, "", "sparse item rows: .csr, .npz, .jsonl, .jsonl.gz, or an imported .h5"},
           {"queries", 0, "", "sparse query rows, in any of these formats"},
-          {"output", 'o', "", "folder of versions, or one file NAME.h5"},
+          {"output", 'o', "", "folder of versions, or one file NAME.h5 (pairs: .npz, .tsv)"},
+          {"threshold", 't', "", "only pairs with at least this score"},
+          {"below", 0, "", "only pairs with less than this score"},
+          {"nonzero", 0, "", "only pairs with a score other than 0", kFlag},
+          {"top-k", 'k', "", "the k best items of each query"},
+          {"sample-per-query", 0, "", "so many items of each query, drawn at random"},
+          {"seed", 0, "1", "of the sample"},
+          {"pairs", 0, "", "of equal sides: upper (i < j, each once) or both"},
+          {"include-self", 0, "", "of equal sides: pairs of a row with itself too", kFlag},
+          {"queries-range", 0, "", "only these rows of the queries, A:B (from A, before B)"},
+          {"items-range", 0, "", "only these rows of the items, A:B"},
           {"item-ids", 0, "", "names of the items, one a line; without it those of the source"},
           {"query-ids", 0, "", "names of the queries, one a line"},
           {"vocab", 0, "", "terms of the columns, one a line, for both sides"},
@@ -122,6 +133,86 @@ CommandSyntax compute_syntax() {
 }
 
 namespace {
+
+/// Rows A:B, from 0 and before B.
+RowRange parse_rows(const OptionValues& options, const std::string& name) {
+  if (!options.has(name)) return {0, kEveryRow};
+  const std::string text = options.text(name);
+  const char* end = text.data() + text.size();
+  RowRange rows;
+  const auto [colon, begin_status] = std::from_chars(text.data(), end, rows.begin);
+  if (begin_status == std::errc{} && colon != end && *colon == ':') {
+    const auto [last, end_status] = std::from_chars(colon + 1, end, rows.end);
+    if (end_status == std::errc{} && last == end && 0 <= rows.begin && rows.begin < rows.end) {
+      return rows;
+    }
+  }
+  throw Error(ExitCode::kUsage,
+              "--" + name + " is '" + text + "' (must be A:B, from row A and before row B)");
+}
+
+/// Which of the pairs of a row with others are wanted.
+Partners parse_partners(const OptionValues& options) {
+  const bool self_join = !options.has("queries");
+  const bool both = options.has("pairs") && options.choice("pairs", {"upper", "both"}) == 1;
+  if (!self_join && (options.has("pairs") || options.flag("include-self"))) {
+    throw Error(ExitCode::kUsage,
+                "--pairs and --include-self are for items that are compared with themselves: "
+                "leave QUERIES out");
+  }
+  if (!self_join) return Partners::kAll;
+  if (options.flag("include-self")) return Partners::kAll;
+  const bool lists = options.has("top-k") || options.has("sample-per-query");
+  return both || lists ? Partners::kOthers : Partners::kLater;
+}
+
+/// The pairs that the options ask for; nothing when they ask for the full matrix.
+std::optional<ResultCut> parse_cut(const OptionValues& options) {
+  constexpr double kMostScore = 3e38;
+  constexpr std::int64_t kMostKept = 10'000;
+  const bool asked = options.has("threshold") || options.has("below") || options.flag("nonzero") ||
+                     options.has("top-k") || options.has("sample-per-query");
+  if (!asked) {
+    for (const char* name : {"pairs", "include-self", "queries-range", "items-range"}) {
+      if (!options.has(name)) continue;
+      throw Error(ExitCode::kUsage, "--" + std::string(name) +
+                                        " is about pairs: say which with --threshold, --nonzero "
+                                        "or --top-k");
+    }
+    return std::nullopt;
+  }
+  ResultCut cut;
+  if (options.has("threshold")) {
+    cut.at_least = static_cast<float>(options.real("threshold", -kMostScore, kMostScore));
+  }
+  if (options.has("below")) {
+    cut.below = static_cast<float>(options.real("below", -kMostScore, kMostScore));
+  }
+  cut.nonzero_only = options.flag("nonzero");
+  cut.partners = parse_partners(options);
+  cut.queries = parse_rows(options, "queries-range");
+  cut.items = parse_rows(options, "items-range");
+  if (options.has("top-k") && options.has("sample-per-query")) {
+    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query exclude each other");
+  }
+  if (options.has("top-k")) {
+    cut.keep = Keep::kBest;
+    cut.count = options.integer("top-k", 1, kMostKept);
+  } else if (options.has("sample-per-query")) {
+    cut.keep = Keep::kSample;
+    cut.count = options.integer("sample-per-query", 1, kMostKept);
+    cut.seed = static_cast<std::uint64_t>(options.integer("seed", 0));
+  }
+  return cut;
+}
+
+/// Files that hold pairs cannot hold a matrix.
+void check_output_suffix(const JobConfig& config) {
+  if (config.cut || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv"))) return;
+  throw Error(ExitCode::kUsage, "'" + config.output +
+                                    "' is for pairs: say which with --threshold, --nonzero or "
+                                    "--top-k, or give a folder or NAME.h5");
+}
 
 void set_keeping(const OptionValues& options, JobConfig& config) {
   constexpr double kMostDays = 36'500;
@@ -176,6 +267,8 @@ JobConfig make_repair_config(const OptionValues& options) {
   if (options.has("threads")) {
     config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
   }
+  config.cut = parse_cut(options);
+  check_output_suffix(config);
   set_keeping(options, config);
   return config;
 }

@@ -1,6 +1,7 @@
 #include "bulksim/job/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <span>
 
@@ -99,6 +100,53 @@ nlohmann::ordered_json side_json(std::int64_t rows, const Digest& content,
   return json;
 }
 
+/// Numbers of float32 are numbers of float64: they come back with the same bits.
+nlohmann::ordered_json cut_json(const ResultCut& cut) {
+  nlohmann::ordered_json json;
+  if (std::isfinite(cut.at_least)) json["at_least"] = static_cast<double>(cut.at_least);
+  if (std::isfinite(cut.below)) json["below"] = static_cast<double>(cut.below);
+  json["nonzero_only"] = cut.nonzero_only;
+  json["partners"] = static_cast<int>(cut.partners);
+  json["keep"] = static_cast<int>(cut.keep);
+  json["count"] = cut.count;
+  json["seed"] = cut.seed;
+  json["queries"] = {cut.queries.begin, cut.queries.end};
+  json["items"] = {cut.items.begin, cut.items.end};
+  return json;
+}
+
+ResultCut cut_in(const nlohmann::json& json) {
+  ResultCut cut;
+  if (json.contains("at_least")) cut.at_least = static_cast<float>(json["at_least"].get<double>());
+  if (json.contains("below")) cut.below = static_cast<float>(json["below"].get<double>());
+  cut.nonzero_only = json.at("nonzero_only").get<bool>();
+  cut.partners = static_cast<Partners>(json.at("partners").get<int>());
+  cut.keep = static_cast<Keep>(json.at("keep").get<int>());
+  cut.count = json.at("count").get<std::int64_t>();
+  cut.seed = json.at("seed").get<std::uint64_t>();
+  cut.queries = {json.at("queries").at(0).get<std::int64_t>(),
+                 json.at("queries").at(1).get<std::int64_t>()};
+  cut.items = {json.at("items").at(0).get<std::int64_t>(),
+               json.at("items").at(1).get<std::int64_t>()};
+  return cut;
+}
+
+/// Throws Error (64) for wishes that these inputs cannot fulfil.
+ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape) {
+  if (config.zero_rows == ZeroRows::kNan) {
+    throw Error(ExitCode::kUsage,
+                "--zero-rows nan belongs to the full matrix: NaN is in no list of pairs (say "
+                "--zero-rows zero or error)");
+  }
+  if (cut.keep != Keep::kAll && shape.items > kMostRankedItems) {
+    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query take at most 2^32 items");
+  }
+  cut.queries = {std::min(cut.queries.begin, shape.queries),
+                 std::min(cut.queries.end, shape.queries)};
+  cut.items = {std::min(cut.items.begin, shape.items), std::min(cut.items.end, shape.items)};
+  return cut;
+}
+
 std::optional<NameFacts> ids_in(const nlohmann::json& side) {
   if (!side.contains("ids")) return std::nullopt;
   return NameFacts{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
@@ -112,7 +160,8 @@ std::string Plan::to_json() const {
   json["format"] = 1;
   json["arithmetic_version"] = kArithmeticVersion;
   json["metric"] = "cosine";
-  json["mode"] = "full";
+  json["mode"] = cut ? "pairs" : "full";
+  if (cut) json["pairs"] = cut_json(*cut);
   json["dtype"] = "float32";
   json["queries"] = side_json(grid.shape().queries, queries, query_ids);
   json["items"] = side_json(grid.shape().items, items, item_ids);
@@ -147,6 +196,7 @@ Plan Plan::from_json(const std::string& text) {
     plan.error_bound = json.at("error_bound").get<double>();
     plan.nan_cells = json.at("nan_cells").get<std::int64_t>();
     if (json.at("zero_rows").get<std::string>() == "nan") plan.zero_rows = ZeroRows::kNan;
+    if (json.contains("pairs")) plan.cut = cut_in(json["pairs"]);
     plan.query_ids = ids_in(json.at("queries"));
     plan.item_ids = ids_in(json.at("items"));
     if (json.contains("vocabulary")) {
@@ -177,6 +227,7 @@ Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   plan.vocabulary = surveys.items.vocabulary;
   const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
   plan.grid = TileGrid(shape, choose_tile(config, shape));
+  if (config.cut) plan.cut = checked_cut(*config.cut, config, shape);
   if (plan.grid.count() == 0) return plan;
   plan.query_ids = surveys.queries.ids;
   plan.item_ids = surveys.items.ids;

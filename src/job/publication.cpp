@@ -19,22 +19,6 @@ namespace {
 constexpr std::int64_t kSampleOf = 100;  // one tile of so many is read back
 constexpr double kSecondsToRetire = 60.0;
 
-FileAttributes attributes_of(const Plan& plan) {
-  FileAttributes attributes{{"plan", plan.id().hex()},
-                            {"queries_content", plan.queries.hex()},
-                            {"items_content", plan.items.hex()},
-                            {"metric", std::string("cosine")},
-                            {"arithmetic_version", std::int64_t{kArithmeticVersion}},
-                            {"grid_bits", std::int64_t{plan.arithmetic.bits}},
-                            {"error_bound", plan.error_bound},
-                            {"zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero"},
-                            {"nan_cells", plan.nan_cells}};
-  if (plan.vocabulary) attributes.emplace_back("vocabulary", plan.vocabulary->hex());
-  if (plan.query_ids) attributes.emplace_back("query_ids_digest", plan.query_ids->digest.hex());
-  if (plan.item_ids) attributes.emplace_back("item_ids_digest", plan.item_ids->digest.hex());
-  return result_attributes(plan.grid, attributes);
-}
-
 /// A single file holds its index of tiles itself, and a digest of the index.
 void finish_single_file(const RunDirectory& run, const Publication& publication, FileCalls& calls) {
   const std::string path = run.part_path(0);
@@ -76,6 +60,22 @@ void read_back(const Publication& publication, FileCalls& calls) {
 }
 
 }  // namespace
+
+FileAttributes attributes_of(const Plan& plan) {
+  FileAttributes attributes{{"plan", plan.id().hex()},
+                            {"queries_content", plan.queries.hex()},
+                            {"items_content", plan.items.hex()},
+                            {"metric", std::string("cosine")},
+                            {"arithmetic_version", std::int64_t{kArithmeticVersion}},
+                            {"grid_bits", std::int64_t{plan.arithmetic.bits}},
+                            {"error_bound", plan.error_bound},
+                            {"zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero"},
+                            {"nan_cells", plan.nan_cells}};
+  if (plan.vocabulary) attributes.emplace_back("vocabulary", plan.vocabulary->hex());
+  if (plan.query_ids) attributes.emplace_back("query_ids_digest", plan.query_ids->digest.hex());
+  if (plan.item_ids) attributes.emplace_back("item_ids_digest", plan.item_ids->digest.hex());
+  return result_attributes(plan.grid, attributes);
+}
 
 PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   PartSet layout;

@@ -37,6 +37,9 @@ std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm for
 void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        JobContext context);
 
+/// What a result says of itself.
+FileAttributes attributes_of(const Plan& plan);
+
 /// What is published, and under which conditions.
 struct Publication {
   const JobConfig& config;

@@ -71,6 +71,33 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
   return Plan::from_json(broadcast_text(comm, text));
 }
 
+/// `nan` hears of the rows that go by; it may be null.
+template <class Backend, class Sink>
+void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tiles, Backend& backend,
+                    Sink& sink, NanForZeroRows* nan) {
+  const Plan& plan = setup.plan;
+  RowReader query_reader(*setup.inputs.queries, setup.surveys.queries, plan.columns,
+                         plan.arithmetic);
+  RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
+  const std::int64_t batch_rows = setup.schedule.query_batch_rows;
+  for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
+    const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
+    const auto chunks = make_chunks(tiles, plan.grid, batch, setup.schedule.chunk_columns);
+    if (chunks.empty()) continue;
+    QueryBatch queries;
+    queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
+    queries.rows = query_reader.read(queries.range);
+    if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
+    backend.set_queries(queries, sink);
+    for (const ChunkTask& chunk : chunks) {
+      UnitRows items = item_reader.read(chunk.items);
+      if (nan != nullptr) nan->note_items(chunk.items, items);
+      backend.submit({chunk.items, std::move(items), chunk.tiles});
+    }
+    backend.drain();
+  }
+}
+
 }  // namespace
 
 bool needs_import(const JobConfig& config, JobContext context) {
@@ -113,28 +140,12 @@ TileSink& RunSink::entrance() {
 
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   SimilarityBackend& backend, RunSink& sink) {
-  const Plan& plan = setup.plan;
-  RowReader query_reader(*setup.inputs.queries, setup.surveys.queries, plan.columns,
-                         plan.arithmetic);
-  RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
-  NanForZeroRows* nan = sink.nan();
-  const std::int64_t batch_rows = setup.schedule.query_batch_rows;
-  for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
-    const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
-    const auto chunks = make_chunks(tiles, plan.grid, batch, setup.schedule.chunk_columns);
-    if (chunks.empty()) continue;
-    QueryBatch queries;
-    queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
-    queries.rows = query_reader.read(queries.range);
-    if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
-    backend.set_queries(queries, sink.entrance());
-    for (const ChunkTask& chunk : chunks) {
-      UnitRows items = item_reader.read(chunk.items);
-      if (nan != nullptr) nan->note_items(chunk.items, items);
-      backend.submit({chunk.items, std::move(items), chunk.tiles});
-    }
-    backend.drain();
-  }
+  stream_batches(setup, tiles, backend, sink.entrance(), sink.nan());
+}
+
+void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  PairBackend& backend, PairSink& sink) {
+  stream_batches(setup, tiles, backend, sink, nullptr);
 }
 
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks) {

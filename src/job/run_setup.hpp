@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/formats/column_map.hpp"
@@ -57,6 +58,10 @@ class RunSink {
 /// may still be finished until the backend is gone.
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   SimilarityBackend& backend, RunSink& sink);
+
+/// The same for the pairs that are wanted.
+void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  PairBackend& backend, PairSink& sink);
 
 /// The tiles of the whole matrix that each rank computes.
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);

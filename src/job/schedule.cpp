@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/row_reader.hpp"
@@ -32,6 +33,24 @@ std::int64_t rounded(std::int64_t rows, std::int64_t total) {
   return std::min(divide_up(rows, kFrameRows) * kFrameRows, total);
 }
 
+std::int64_t backend_bytes(const CpuBackendOptions& backend, const Plan& plan,
+                           std::int64_t query_nnz, std::int64_t tile_nnz) {
+  return plan.cut ? cpu_pair_backend_bytes(backend, *plan.cut, query_nnz, plan.columns, tile_nnz)
+                  : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
+}
+
+/// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
+std::int64_t pair_memory(const Plan& plan, int threads) {
+  constexpr std::int64_t kPairBytes = 8;
+  constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
+  const std::int64_t fullest_tile =
+      plan.cut->keep == Keep::kAll
+          ? plan.grid.tile().cells()
+          : plan.grid.tile().queries * std::min(plan.cut->count, plan.grid.tile().items);
+  return 3 * kPairBytes * threads * fullest_tile + kMergeBytes + 8 * plan.grid.shape().queries +
+         40 * plan.grid.shape().items;
+}
+
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule) {
   const TileShape tile = plan.grid.tile();
@@ -49,8 +68,8 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
                              fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
            2 * kRowOffset * kRowsAtOnce},
       {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
-      {"backend",
-       cpu_backend_bytes(backend, batch_nnz, plan.columns, fullest(surveys.items, tile.items))},
+      {"backend", backend_bytes(backend, plan, batch_nnz, fullest(surveys.items, tile.items))},
+      {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
   };
 }
 

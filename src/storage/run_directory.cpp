@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "bulksim/core/error.hpp"
+#include "bulksim/storage/pair_file.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
 #include "hdf5/file.hpp"
@@ -26,13 +27,24 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
+bool is_result_file(FileCalls& calls, const std::string& path) {
+  if (path.ends_with(".h5")) return h5::has_attribute(path, "complete");
+  if (path.ends_with(".npz")) return !plan_of_pair_file(calls, path).empty();
+  const std::string_view header(kPairTextHeader);
+  std::string start(header.size(), '\0');
+  const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
+  if (file.size() < std::ssize(start)) return false;
+  file.read(std::as_writable_bytes(std::span(start)), 0);
+  return start == header;
+}
+
 /// A file in the place of the output may be replaced when it is an earlier result.
 void require_replaceable(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) return;
   struct stat status {};
   if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
   if (!S_ISREG(status.st_mode)) throw not_ours(path, "exists and is not a file");
-  if (!h5::has_attribute(path, "complete")) throw not_ours(path, "is not a result of bulksim");
+  if (!is_result_file(calls, path)) throw not_ours(path, "is not a result of bulksim");
 }
 
 bool is_attempt(const std::string& name) {
@@ -108,6 +120,8 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
 
 bool RunDirectory::file_is_published() const {
   if (!exists(calls_, output_)) return false;
+  if (plan_of_pair_file(calls_, output_) == plan_id_.hex()) return true;
+  if (!output_.ends_with(".h5")) return false;
   try {
     const auto result = SimilarityReader::open(calls_, output_);
     for (const auto& [name, value] : result.attributes()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -25,12 +26,17 @@ enum class Keep {
   kSample,  ///< `count` drawn uniformly: those with the smallest hash of seed, query and item
 };
 
+/// End of a range of rows that has none.
+inline constexpr std::int64_t kEveryRow = std::numeric_limits<std::int64_t>::max();
+
 /// Which pairs of the matrix are wanted. The scores compared are the float32 of the full matrix.
 struct ResultCut {
   float at_least = -std::numeric_limits<float>::infinity();
   float below = std::numeric_limits<float>::infinity();
   bool nonzero_only = false;
   Partners partners = Partners::kAll;
+  RowRange queries{0, kEveryRow};
+  RowRange items{0, kEveryRow};
   Keep keep = Keep::kAll;
   std::int64_t count = 0;  ///< a query, with kBest and kSample
   std::uint64_t seed = 0;  ///< of kSample
@@ -41,8 +47,18 @@ struct ResultCut {
            pairs(query, item);
   }
   bool pairs(std::int64_t query, std::int64_t item) const {
-    return partners == Partners::kAll ||
-           (partners == Partners::kOthers ? item != query : item > query);
+    return queries.begin <= query && query < queries.end && items.begin <= item &&
+           item < items.end &&
+           (partners == Partners::kAll ||
+            (partners == Partners::kOthers ? item != query : item > query));
+  }
+  /// Whether any cell of these rows and columns can be wanted.
+  bool touches(RowRange query_rows, RowRange item_rows) const {
+    const std::int64_t first = std::max(query_rows.begin, queries.begin);
+    const std::int64_t last = std::min(item_rows.end, items.end) - 1;
+    return first < std::min(query_rows.end, queries.end) &&
+           std::max(item_rows.begin, items.begin) <= last &&
+           (partners != Partners::kLater || last > first);
   }
   bool operator==(const ResultCut&) const = default;
 };

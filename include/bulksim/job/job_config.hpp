@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/watchdog.hpp"
 #include "bulksim/formats/row_stream.hpp"
@@ -56,6 +57,7 @@ struct JobConfig {
   Irregular irregular = Irregular::kAccept;
   ZeroRows zero_rows = ZeroRows::kZero;
   Dimensions dimensions = Dimensions::kMustAgree;
+  std::optional<ResultCut> cut;  ///< the pairs wanted; none: the full matrix
   std::optional<TileShape> tile;
   std::optional<std::int64_t> parts;
   std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
@@ -26,6 +27,7 @@ struct Plan {
   double error_bound = 0.0;    ///< proven, for any pair of these rows
   std::int64_t nan_cells = 0;  ///< cells of rows without values, under --zero-rows nan
   ZeroRows zero_rows = ZeroRows::kZero;
+  std::optional<ResultCut> cut;        ///< the pairs wanted; none: the full matrix
   std::optional<NameFacts> query_ids;  ///< names that the result holds
   std::optional<NameFacts> item_ids;
   std::optional<Digest> vocabulary;  ///< of the terms of the columns

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+/// Writes a CSR matrix of float32 values as the .npz file that scipy.sparse.load_npz reads: an
+/// uncompressed zip64 archive of indices, indptr, format, shape and data. Memory does not grow with
+/// the number of values. Equal calls make equal bytes.
+class NpzWriter {
+ public:
+  /// Replaces the file when it is finished. `row_offsets` are rows + 1 of them; `comment` is that
+  /// of the archive.
+  NpzWriter(FileCalls& calls, const std::string& path, std::int64_t columns,
+            const std::vector<std::int64_t>& row_offsets, const std::string& comment);
+  ~NpzWriter();
+  NpzWriter(const NpzWriter&) = delete;
+  NpzWriter& operator=(const NpzWriter&) = delete;
+
+  /// The values of the next row, columns ascending.
+  void append_row(std::span<const std::int64_t> columns, std::span<const float> values);
+  /// Makes the file durable, under its name.
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bulksim

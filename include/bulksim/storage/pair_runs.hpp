@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/file.hpp"
+#include "bulksim/core/tile_grid.hpp"
+
+namespace bulksim {
+
+/// The pairs of one tile, in memory: the rows of the tile one after the other.
+struct PairRun {
+  std::int64_t tile = 0;              ///< number of the tile
+  std::vector<std::uint32_t> counts;  ///< pairs of each row of the tile that exists
+  std::vector<std::uint32_t> items;   ///< within the tile, ascending in each row
+  std::vector<float> scores;
+
+  void clear(std::int64_t number, std::int64_t rows);
+};
+
+/// Where a run lies on the disk.
+struct PairRunPlace {
+  std::size_t file = 0;
+  std::int64_t at = 0;  ///< of its counts
+  std::int64_t rows = 0;
+  std::int64_t pairs = 0;
+};
+
+/// A file of runs, which only grows. Any thread may append.
+///
+///   run:  0 magic "BSPRUN01"   8 plan (low half)   16 tile   24 rows   32 pairs
+///        40 XXH3-128 of what follows (high, low)   56 zeros  60 CRC32C of bytes 0 to 59
+///        64 counts (uint32)   items (uint32)   scores (float32)
+///
+/// A run carries its own checksums, so what a stop has torn costs this run only.
+class PairRunFile {
+ public:
+  /// Makes the file, which may not exist.
+  PairRunFile(FileCalls& calls, const std::string& path, const Digest& plan);
+
+  void append(const PairRun& run);
+  /// Makes everything durable that was appended before this call.
+  void sync() { file_.sync_data(); }
+  std::int64_t bytes() const { return end_; }
+
+ private:
+  Digest plan_;
+  File file_;
+  std::atomic<std::int64_t> end_ = 0;
+};
+
+/// The runs of all files of a plan, by number of the tile.
+class PairRuns {
+ public:
+  /// Reads every byte: a run that does not have its checksums is none.
+  PairRuns(FileCalls& calls, const std::vector<std::string>& paths, const Digest& plan,
+           const TileGrid& grid);
+
+  bool has(std::int64_t tile) const { return places_[static_cast<std::size_t>(tile)].rows >= 0; }
+  const PairRunPlace& place(std::int64_t tile) const {
+    return places_[static_cast<std::size_t>(tile)];
+  }
+  std::int64_t pairs() const;
+  std::vector<std::uint32_t> counts(std::int64_t tile) const;
+  /// `count` pairs of a run from the pair number `first` on.
+  void read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
+            std::span<float> scores) const;
+
+ private:
+  void scan(std::size_t file, const Digest& plan, const TileGrid& grid);
+
+  std::vector<File> files_;
+  std::vector<PairRunPlace> places_;  // by tile; rows = -1: there is none
+};
+
+}  // namespace bulksim
