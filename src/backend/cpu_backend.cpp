@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,7 +33,7 @@ class CpuBackend final : public SimilarityBackend {
   }
 
   void set_queries(const QueryBatch& queries, TileSink& sink) override {
-    queue_.drain();
+    drain();
     threads_.clear();
     queries_.emplace(queries);
     for (const auto& worker : workers_) {
@@ -42,13 +43,28 @@ class CpuBackend final : public SimilarityBackend {
     }
   }
 
-  void submit(ItemChunk chunk) override { queue_.submit(std::move(chunk), options_.threads); }
+  void submit(ItemChunk chunk) override {
+    stopping_on_failure([&] { queue_.submit(std::move(chunk), options_.threads); });
+  }
 
-  void drain() override { queue_.drain(); }
+  void drain() override {
+    stopping_on_failure([&] { queue_.drain(); });
+  }
 
   std::int64_t recomputed_tiles() const override { return recomputed_; }
 
  private:
+  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+  template <class Step>
+  void stopping_on_failure(const Step& step) {
+    try {
+      step();
+    } catch (...) {
+      threads_.clear();
+      throw;
+    }
+  }
+
   void work(TileWorker& worker, TileSink& sink, const std::stop_token& stop) {
     try {
       const auto writer = sink.make_writer();
@@ -77,6 +93,11 @@ class CpuBackend final : public SimilarityBackend {
 }  // namespace
 
 std::unique_ptr<SimilarityBackend> make_cpu_backend(const CpuBackendOptions& options) {
+  if (options.sub_block < 1 || options.sub_block > kMaxBlockItems) {
+    throw Error(ExitCode::kUsage, "a sub-block of " + std::to_string(options.sub_block) +
+                                      " items (must be 1 to " + std::to_string(kMaxBlockItems) +
+                                      ")");
+  }
   return std::make_unique<CpuBackend>(options);
 }
 

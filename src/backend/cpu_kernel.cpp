@@ -37,6 +37,13 @@ static_assert(kFineRows % kStepItems == 0);
 constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
 
+/// Brings the line of array[at] to the L1 cache; the element need not exist.
+template <class T>
+HWY_INLINE void fetch(const T* array, std::size_t at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(array) + at * sizeof(T);
+  hwy::Prefetch(reinterpret_cast<const char*>(address));
+}
+
 /// Adds a posting list. Its items are distinct, and the spare ones only ever add 0.
 HWY_INLINE void add_list(const PostingGroup* HWY_RESTRICT group, std::size_t groups,
                          std::int64_t weight, std::int64_t* HWY_RESTRICT sums) {
@@ -67,7 +74,7 @@ HWY_INLINE Parted part(std::span<const LabelledEntry> query, const ItemBlock& bl
   for (const LabelledEntry& entry : query) {
     const RankedSet::Place place = block.present().place(entry.label);
     const BlockColumn& column = columns[place.smaller];
-    hwy::Prefetch(postings + column.start);
+    fetch(postings, column.start);
     lists[parted.lists] = {column.start, column.groups, entry.value};
     dense[parted.dense] = {column.start, column.groups, entry.value};
     const std::uint32_t is_list = place.present & static_cast<std::uint32_t>(column.groups != 0);
@@ -91,11 +98,10 @@ struct LastPass {
   float inverse_one;
 };
 
-/// Lines of the output that are not there yet; none need exist.
+/// Lines of the output that the coming stores need.
 HWY_INLINE void fetch_lines_ahead(const float* out) {
-  const auto ahead = reinterpret_cast<std::uintptr_t>(out) + kAheadItems * sizeof(float);
-  for (std::size_t at = 0; at < kStepItems * sizeof(float); at += kLineBytes) {
-    hwy::Prefetch(reinterpret_cast<const char*>(ahead + at));
+  for (std::size_t item = 0; item < kStepItems; item += kLineBytes / sizeof(float)) {
+    fetch(out, kAheadItems + item);
   }
 }
 

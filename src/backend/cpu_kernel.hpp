@@ -70,7 +70,8 @@ enum class Identities {
   kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
 };
 
-/// Computes a task; 2^-2 bits of the grid. Returns the number of row identities that do not hold.
+/// Computes a task with the `inverse_one` of its grid. Returns the number of row identities that do
+/// not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
 
 /// What is compiled once for each instruction set.

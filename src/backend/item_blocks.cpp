@@ -113,12 +113,15 @@ std::int64_t ItemBlock::bytes(std::int64_t items, std::int64_t nnz, std::int64_t
   const std::int64_t blocks = divide_up(items, layout.items);
   const std::int64_t members =
       blocks * std::min(labels, divide_up(nnz, std::max<std::int64_t>(blocks, 1)));
-  constexpr std::size_t kMemberBytes = sizeof(BlockColumn) + sizeof(std::uint32_t);
+  constexpr std::int64_t kPostingBytes = sizeof(PostingGroup) / PostingGroup::kSize;
+  // a rank's record and cursor, and the padding of its list
+  constexpr std::int64_t kMemberBytes =
+      std::int64_t{sizeof(BlockColumn) + sizeof(std::uint32_t)} + 3 * kPostingBytes / 2;
   // half of the entries in columns twice as full as a dense column must be: a usual case
   const auto dense_bytes =
       static_cast<std::int64_t>(static_cast<double>(nnz) / std::max(layout.dense_share, 0.01));
-  return blocks * ranked_set_bytes(labels) + members * std::int64_t{kMemberBytes} + nnz * (4 + 6) +
-         dense_bytes;
+  return blocks * ranked_set_bytes(labels) + members * kMemberBytes +
+         nnz * (std::int64_t{sizeof(std::uint32_t)} + kPostingBytes) + dense_bytes;
 }
 
 }  // namespace bulksim

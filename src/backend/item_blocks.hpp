@@ -68,7 +68,6 @@ class ItemBlock {
   const PostingGroup* postings() const { return postings_.data(); }
   /// padded_items() values for each dense column.
   const std::int32_t* dense() const { return dense_.data(); }
-  std::int64_t dense_columns() const { return dense_columns_; }
 
   static std::int64_t padded(std::int64_t items) {
     return divide_up(items, kBlockAlignment) * kBlockAlignment;

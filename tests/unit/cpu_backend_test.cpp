@@ -66,14 +66,22 @@ class Collector final : public TileSink {
 /// A sink whose tiles cannot be written.
 class FullDisk final : public TileSink {
  public:
-  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(); }
+  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::atomic<int> open_writers = 0;
 
  private:
   class Writer final : public TileWriter {
    public:
+    explicit Writer(FullDisk& sink) : sink_(sink) { ++sink_.open_writers; }
+    ~Writer() override { --sink_.open_writers; }
+
     void begin(TileId) override {}
     void write(const TileStripe&) override { throw Error(ExitCode::kIoError, "the disk is full"); }
     void finish() override {}
+
+   private:
+    FullDisk& sink_;
   };
 };
 
@@ -281,6 +289,24 @@ TEST(CpuBackendFailures, OfAWriterReachTheOwnerAndStay) {
   test::expect_error(ExitCode::kIoError, {"the disk is full"},
                      [&] { problem.run(*backend, sink); });
   test::expect_error(ExitCode::kIoError, {"the disk is full"}, [&] { backend->drain(); });
+}
+
+TEST(CpuBackendFailures, EndEveryThreadBeforeTheyAreThrown) {
+  const Problem problem({"", {40, 2000}, {16, 64}, 3});
+  FullDisk sink;
+  const auto backend = make_cpu_backend(problem.options());
+
+  test::expect_error(ExitCode::kIoError, {"the disk is full"},
+                     [&] { problem.run(*backend, sink); });
+
+  EXPECT_EQ(sink.open_writers, 0);
+}
+
+TEST(CpuBackendLimits, RefuseASubBlockThatIsTooLong) {
+  CpuBackendOptions options = Problem({"", {4, 4}, {4, 4}}).options();
+  options.sub_block = 2049;
+
+  test::expect_error(ExitCode::kUsage, {"2049", "1 to 2048"}, [&] { make_cpu_backend(options); });
 }
 
 TEST(CpuBackendMemory, CountsThreadsQueriesAndTiles) {
