@@ -13,7 +13,7 @@ PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "unshare"]
 # No cgroups, no systemd and no system users; loopback only; jobs start at once.
 CONFIGURATION = """
 ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
@@ -93,7 +93,7 @@ class Cluster:
         (self.folder / "state").mkdir()
         port = free_ports(len(self.nodes) + 1)
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            host=socket.gethostname().split(".")[0], port=port, first=port + 1,
+            port=port, first=port + 1,
             last=port + len(self.nodes), nodes=len(self.nodes), folder=self.folder))
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
@@ -102,7 +102,7 @@ class Cluster:
             self.call("munged", "--force", f"--socket={self.folder}/munge.socket",
                       f"--key-file={key}", f"--pid-file={self.folder}/munged.pid",
                       f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/seed")
-            self.call("slurmctld", "-i")
+            self.call("unshare", "--uts", "sh", "-c", "hostname localhost; exec slurmctld -i")
             for node in self.nodes:  # with a host name of its own, or MPI takes two nodes for one
                 self.call("unshare", "--uts", "sh", "-c", f"hostname {node}; exec slurmd -N {node}")
             self.wait(lambda: self.call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split() ==
