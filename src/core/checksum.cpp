@@ -3,8 +3,13 @@
 #include <charconv>
 #include <cstdio>
 
+#if BULKSIM_HAS_XXHASH_DISPATCH  // the library takes the best instruction set of this machine
+#define XXH_STATIC_LINKING_ONLY
+#include <xxh_x86dispatch.h>
+#else
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#endif
 
 #include "bulksim/core/error.hpp"
 
