@@ -23,7 +23,7 @@ set(doors
   "[a-z_]+"                                    any   # standard library
   "(dlfcn|errno|malloc|poll|pthread|sched|signal|time|unistd|sys/prctl|sys/resource|sys/time|sys/types|sys/wait)\\.h" any
   "(dirent|fcntl|linux/.*|sys/file|sys/ioctl|sys/stat|sys/statfs|sys/statvfs|sys/syscall|sys/uio)\\.h" core
-  "(isa-l|isa-l/.*|xxhash)(\\.h)?"             core
+  "(isa-l|isa-l/.*|xxhash|xxh_x86dispatch)(\\.h)?" core
   "(cuda|cub|cusparse|thrust|cooperative_).*"  cuda,backend,comm
   "hdf5\\.h"                                   hdf5,formats,storage
   "hwy/.*"                                     backend
