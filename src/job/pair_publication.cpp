@@ -52,12 +52,8 @@ void write_npz(const std::string& path, const PairPublication& publication, File
   writer.finish();
 }
 
-void append_name(std::string& line, const TextList& names, std::int64_t row) {
-  if (names.empty()) {
-    line += std::to_string(row);
-  } else {
-    line += names[row];
-  }
+std::string name_of(const TextList& names, std::int64_t row) {
+  return names.empty() ? std::to_string(row) : std::string(names[row]);
 }
 
 void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
@@ -69,17 +65,13 @@ void write_tsv(const std::string& path, const PairPublication& publication, File
   out.append(std::as_bytes(std::span(std::string_view(kPairTextHeader))));
   PairMerge merge(publication.runs, plan.grid, *plan.cut);
   const auto order = are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem;
-  std::string line;
   merge.run(order, [&](std::int64_t query, std::span<const std::int64_t> items,
                        std::span<const float> scores) {
     for (std::size_t at = 0; at < items.size(); ++at) {
       char score[32];
       std::snprintf(score, sizeof score, "\t%.9g\n", static_cast<double>(scores[at]));
-      line.clear();
-      append_name(line, names.queries, query);
-      line += '\t';
-      append_name(line, names.items, items[at]);
-      line += score;
+      const std::string line =
+          name_of(names.queries, query) + '\t' + name_of(names.items, items[at]) + score;
       out.append(std::as_bytes(std::span(line)));
     }
   });
