@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -13,11 +14,16 @@ namespace bulksim {
 class FileAppender {
  public:
   /// `file` must outlive the appender.
-  FileAppender(const File& file, std::int64_t at) : file_(&file), at_(at) {}
+  FileAppender(const File& file, std::int64_t at) : file_(&file), at_(at), buffer_(kBytesAtOnce) {}
 
   void append(std::span<const std::byte> bytes) {
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-    if (buffer_.size() >= kBytesAtOnce) flush();
+    if (used_ + bytes.size() > buffer_.size()) flush();
+    if (bytes.size() > buffer_.size()) {
+      write(bytes);
+    } else if (!bytes.empty()) {
+      std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
+      used_ += bytes.size();
+    }
   }
   template <class T>
   void append_value(const T& value) {
@@ -25,19 +31,24 @@ class FileAppender {
   }
   /// To be called at the end: the destructor writes nothing.
   void flush() {
-    file_->write(buffer_, at_);
-    at_ += static_cast<std::int64_t>(buffer_.size());
-    buffer_.clear();
+    write(std::span(buffer_).first(used_));
+    used_ = 0;
   }
   /// Place behind everything that was appended.
-  std::int64_t end() const { return at_ + static_cast<std::int64_t>(buffer_.size()); }
+  std::int64_t end() const { return at_ + static_cast<std::int64_t>(used_); }
 
  private:
   static constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
+  void write(std::span<const std::byte> bytes) {
+    file_->write(bytes, at_);
+    at_ += static_cast<std::int64_t>(bytes.size());
+  }
+
   const File* file_;
   std::int64_t at_;
   std::vector<std::byte> buffer_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace bulksim
