@@ -206,6 +206,7 @@ void ComputeRun::compute_tiles(TileFiles& files, TileLog* log,
   stopped_ = !streamed_all(setup_, tiles, *backend, sink);
   report_.backend = backend->description();
   report_.recomputed_tiles = backend->recomputed_tiles();
+  report_.zero_tiles = output.zero_tiles();
   digests_ = output.digests();
   outside_ = output.outside();
   done_ = progress.done();

@@ -58,10 +58,11 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
                         const std::vector<PartLayout>& parts, MpiEnvironment& environment) {
   std::array<std::int64_t, 2> most{bulksim::peak_memory(), setup.schedule.memory_peak()};
   environment.world().all_reduce_max(most);
-  std::array<std::int64_t, 2> sums{recomputed_tiles, computed_tiles};
+  std::array<std::int64_t, 3> sums{recomputed_tiles, computed_tiles, zero_tiles};
   environment.world().all_reduce_sum(sums);
   recomputed_tiles = sums[0];
   computed_tiles = sums[1];
+  zero_tiles = sums[2];
   peak_memory = most[0];
   planned_memory = most[1];
   output_bytes = 0;
@@ -102,7 +103,8 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
   json["attempt"] = attempt;
   json["tiles"] = {{"total", plan.grid.count()}, {"computed", computed_tiles},
                    {"resumed", resumed_tiles},   {"rehashed", rehashed_tiles},
-                   {"damaged", damaged_tiles},   {"recomputed", recomputed_tiles}};
+                   {"damaged", damaged_tiles},   {"recomputed", recomputed_tiles},
+                   {"zero", zero_tiles}};
   json["output_bytes"] = output_bytes;
   json["pairs_per_s"] = rate(pairs, seconds);
   json["useful_multiply_adds_per_s"] =
@@ -121,6 +123,13 @@ void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Lo
                 rate(static_cast<double>(output_bytes), computing) * 1e-9);
   log.info("done", std::string(text) + "; read '" + result + "'",
            {{"seconds", seconds}, {"bytes", output_bytes}, {"result", result}});
+  if (zero_tiles > 0) {
+    log.warning(
+        "zero_tiles",
+        std::to_string(zero_tiles) + " of " + std::to_string(computed_tiles) +
+            " tiles are 0 in every cell: do the columns of queries and items mean the same?",
+        {{"tiles", zero_tiles}});
+  }
   if (recomputed_tiles > 0) {
     log.warning("recomputed",
                 std::to_string(recomputed_tiles) +

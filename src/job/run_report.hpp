@@ -26,6 +26,7 @@ struct RunReport {
   std::int64_t resumed_tiles = 0;     ///< done by earlier attempts
   std::int64_t rehashed_tiles = 0;    ///< of these, read again
   std::int64_t damaged_tiles = 0;     ///< of these, not as they were written
+  std::int64_t zero_tiles = 0;        ///< computed tiles without a value but 0; of all ranks too
   int attempt = 1;
   std::int64_t peak_memory = 0;     ///< bytes, of the rank that held most
   std::int64_t planned_memory = 0;  ///< bytes, of the rank that expected most

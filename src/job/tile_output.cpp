@@ -1,5 +1,6 @@
 #include "bulksim/job/tile_output.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,7 @@ class TileOutput::Writer final : public TileWriter {
     if (output_.options_.before_tile) output_.options_.before_tile();
     tile_ = tile;
     hasher_.reset();
+    is_zero_ = true;
   }
 
   void write(const TileStripe& stripe) override {
@@ -22,6 +24,9 @@ class TileOutput::Writer final : public TileWriter {
     if (output_.options_.check == ValueCheck::kCosines) {
       output_.outside_ += count_outside(stripe.values);
     }
+    // ends at the first value that is not zero
+    is_zero_ = is_zero_ && std::all_of(stripe.values.begin(), stripe.values.end(),
+                                       [](float value) { return value == 0.0F; });
     output_.files_.write(stripe.tile, stripe.first_row, stripe.values);
   }
 
@@ -30,6 +35,7 @@ class TileOutput::Writer final : public TileWriter {
     const Digest digest = hasher_.digest();
     output_.digests_[static_cast<std::size_t>(number)] = digest;
     if (output_.options_.log != nullptr) output_.options_.log->tile_done(number, digest);
+    if (is_zero_) ++output_.zero_tiles_;
     output_.progress_.tile_done();
   }
 
@@ -37,6 +43,7 @@ class TileOutput::Writer final : public TileWriter {
   TileOutput& output_;
   TileId tile_;
   Hasher hasher_;
+  bool is_zero_ = true;
 };
 
 TileOutput::TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options)

@@ -35,6 +35,8 @@ class TileOutput final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override;
   /// Digests by tile number; only those of finished tiles mean anything.
   const std::vector<Digest>& digests() const { return digests_; }
+  /// Tiles without a value other than 0.
+  std::int64_t zero_tiles() const { return zero_tiles_; }
   /// Values that are no cosine, when they are looked at.
   std::int64_t outside() const { return outside_; }
 
@@ -46,6 +48,7 @@ class TileOutput final : public TileSink {
   Progress& progress_;
   Options options_;
   std::atomic<std::int64_t> outside_ = 0;
+  std::atomic<std::int64_t> zero_tiles_ = 0;
   std::vector<Digest> digests_;  // each written by the one thread that has the tile
 };
 
