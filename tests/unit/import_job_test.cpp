@@ -174,7 +174,7 @@ TEST_F(ImportJobTest, StrictRefusesIrregularRowsAtImportAndInAStore) {
   EXPECT_EQ(open_input(calls_, store, "m.csr", Irregular::kAccept)->info().path, "m.csr");
 }
 
-TEST_F(ImportJobTest, UnsortedJsonVectorsAreInOrderEvenIfStrict) {
+TEST_F(ImportJobTest, case_34_unsorted_json_vectors_are_in_order_even_if_strict) {
   write_file(folder_ / "m.jsonl", "{\"id\":1,\"vector\":{\"7\":1,\"1\":2}}");
 
   const ImportReport report =

@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "bulksim/comm/mpi_environment.hpp"
+#include "test_support.hpp"
 
 namespace bulksim::test {
 
@@ -19,6 +22,20 @@ inline MpiEnvironment* environment = nullptr;
 inline Communicator& world() {
   return environment->world();
 }
+
+/// A folder that all ranks know; rank 0 makes and removes it.
+class SharedFolder {
+ public:
+  SharedFolder() {
+    if (world().rank() == 0) own_.emplace();
+    path_ = broadcast_text(world(), own_ ? own_->path() : "");
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::optional<TemporaryFolder> own_;
+  std::string path_;
+};
 
 /// Prints failures only, with the rank they belong to.
 class RankPrinter final : public testing::EmptyTestEventListener {

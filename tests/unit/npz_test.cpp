@@ -169,7 +169,7 @@ TEST_F(NpzTest, ReadsHeadersOfAllVersionsAndZip64) {
   }
 }
 
-TEST_F(NpzTest, TheFormatMayBeBytesOrText) {
+TEST_F(NpzTest, case_42_the_format_may_be_bytes_or_text) {
   const std::string wide("c\0\0\0s\0\0\0r\0\0\0", 12);
   const std::string big("\0\0\0c\0\0\0s\0\0\0r", 12);
 
@@ -295,7 +295,7 @@ TEST_F(NpzTest, EveryMissingMemberIsNamed) {
   }
 }
 
-TEST_F(NpzTest, EveryDamagedMemberIsNamed) {
+TEST_F(NpzTest, case_41_every_damaged_member_is_named) {
   const CsrMatrix matrix = random_rows(300, 100, 8, 4);
   for (const int method : {0, 8}) {
     for (const auto& [name, content] : members_of(matrix)) {
@@ -348,6 +348,14 @@ TEST_F(NpzTest, RefusesEachBadArrayByItsName) {
     EXPECT_THAT(error_of_reading(spoiled(bad.member, bad.content)),
                 AllOf(StartsWith("65: "), HasSubstr(bad.member), HasSubstr(bad.says)));
   }
+}
+
+TEST_F(NpzTest, case_4_offsets_that_wrapped_in_32_bits_are_refused_with_the_row) {
+  const std::vector<std::int64_t> wrapped{0, 2147483647, -2147483640, 5, 6};
+
+  EXPECT_THAT(
+      error_of_reading(spoiled("indptr.npy", npy_of("<i4", wrapped))),
+      AllOf(StartsWith("65: "), HasSubstr("indptr.npy"), HasSubstr("not monotone at row 0")));
 }
 
 TEST_F(NpzTest, ABadEntryIsNamedByRowAndPlace) {

@@ -1,7 +1,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/log.hpp"
@@ -12,20 +11,6 @@
 
 namespace bulksim::test {
 namespace {
-
-/// A folder that all ranks know; rank 0 makes and removes it.
-class SharedFolder {
- public:
-  SharedFolder() {
-    if (world().rank() == 0) own_.emplace();
-    path_ = broadcast_text(world(), own_ ? own_->path() : "");
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::optional<TemporaryFolder> own_;
-  std::string path_;
-};
 
 /// A run of all ranks over one pair of inputs.
 class Job {
