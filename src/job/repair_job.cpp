@@ -64,12 +64,13 @@ Patient examine(FileCalls& calls, const std::string& output, int threads) {
   return patient;
 }
 
-/// The path of one side, as the report of the version has it.
-std::string input_path(FileCalls& calls, const std::string& folder, const char* side) {
+/// A path of one side, as the report of the version has it.
+std::string input_path(FileCalls& calls, const std::string& folder,
+                       const std::string& pointer_text) {
   const std::string path = folder + "/report.json";
   if (exists(calls, path)) {
     const auto json = nlohmann::json::parse(read_text(calls, path), nullptr, false);
-    const auto pointer = nlohmann::json::json_pointer(std::string("/") + side + "/path");
+    const auto pointer = nlohmann::json::json_pointer(pointer_text);
     if (json.is_object() && json.contains(pointer) && json[pointer].is_string()) {
       return json[pointer].get<std::string>();
     }
@@ -125,15 +126,20 @@ JobConfig repair_config(const JobConfig& config, const Patient& patient, JobCont
   JobConfig repair = config;
   together(comm, [&] {
     if (comm.rank() != 0 || !config.items.empty()) return;
-    repair.items = input_path(context.calls, patient.folder, "items");
-    repair.queries = input_path(context.calls, patient.folder, "queries");
+    repair.items = input_path(context.calls, patient.folder, "/items/path");
+    repair.queries = input_path(context.calls, patient.folder, "/queries/path");
+    repair.item_ids = input_path(context.calls, patient.folder, "/items/ids_path");
+    repair.query_ids = input_path(context.calls, patient.folder, "/queries/ids_path");
   });
   repair.items = broadcast_text(comm, repair.items);
   repair.queries = broadcast_text(comm, repair.queries);
+  repair.item_ids = broadcast_text(comm, repair.item_ids);
+  repair.query_ids = broadcast_text(comm, repair.query_ids);
   const Plan plan = Plan::from_json(broadcast_text(comm, patient.plan_json));
   repair.tile = plan.grid.tile();
   repair.parts = std::ssize(plan.parts);
   repair.dimensions = Dimensions::kPad;
+  repair.zero_rows = plan.zero_rows;
   repair.repeat = Repeat::kRecompute;
   return repair;
 }
