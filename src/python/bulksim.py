@@ -1,0 +1,168 @@
+"""Reads results of bulksim: needs h5py and numpy, and nothing else.
+
+    import bulksim
+    result = bulksim.open("OUT")          # a folder of versions, one version, or a file .h5
+    result.kind                           # "matrix", "pairs" (also nonzero) or "topk"
+    items, scores = result.row(7)         # pairs: the stored ones; matrix: all items
+    items, scores = result.top(7, 10)     # the best, ties by item
+    queries, scores = result.column(3)    # everything stored for one item
+    for query, items, scores in result.pairs(): ...
+    result.query_ids, result.item_ids     # names, or None
+
+A result that is not whole is an IncompleteResult: HDF5 alone would show NaN for a missing file.
+"""
+
+import json
+import os
+
+import h5py
+import numpy as np
+
+
+class IncompleteResult(Exception):
+    """The result is not finished, or files of it are missing or cut short."""
+
+
+def open(path):
+    """The result of a path; raises FileNotFoundError or IncompleteResult."""
+    return Result(_find(os.fspath(path)))
+
+
+def _find(path):
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no result '{path}'")
+    if not os.path.isdir(path):
+        return os.path.realpath(path)
+    for name in ("CURRENT/similarity.h5", "similarity.h5"):
+        if os.path.exists(os.path.join(path, name)):
+            file = os.path.realpath(os.path.join(path, name))
+            _check_version(os.path.dirname(file))
+            return file
+    raise IncompleteResult(f"the folder '{path}' holds no finished result")
+
+
+def _check_version(folder):
+    """Every file that the manifest lists is there in its size."""
+    try:
+        with _open_text(os.path.join(folder, "_SUCCESS")), _open_text(
+            os.path.join(folder, "MANIFEST.json")
+        ) as manifest:
+            files = json.load(manifest)["files"]
+    except FileNotFoundError as missing:
+        raise IncompleteResult(f"'{folder}' is not finished: {missing}") from None
+    for file in files:
+        path = os.path.join(folder, file["path"])
+        size = os.path.getsize(path) if os.path.exists(path) else -1
+        if size != file["bytes"]:
+            state = "is missing" if size < 0 else f"has {size} bytes instead of {file['bytes']}"
+            raise IncompleteResult(f"'{path}' {state}")
+
+
+def _open_text(path):
+    return os.fdopen(os.open(path, os.O_RDONLY), encoding="utf-8")
+
+
+class Result:
+    """An open result. Rows are queries and columns are items, by their numbers."""
+
+    def __init__(self, path):
+        self.path = path
+        self._file = h5py.File(path, "r")
+        if self._file.attrs.get("complete") != 1:
+            raise IncompleteResult(f"'{path}' belongs to a run that did not finish")
+        self.attributes = dict(self._file.attrs)
+        self._group = None
+        if "similarity" in self._file:
+            self.kind = "matrix"
+            self._matrix = self._file["similarity"]
+            self._check_sources()
+            self.shape = self._matrix.shape
+        else:
+            self.kind = "topk" if "topk" in self._file else "pairs"
+            name = next(n for n in ("topk", "pairs", "nonzero") if n in self._file)
+            self._group = self._file[name]
+            self.shape = tuple(int(n) for n in self._group.attrs["shape"])
+        if self.kind == "pairs":
+            self._indptr = self._group["indptr"][:]
+
+    def _check_sources(self):
+        if not self._matrix.is_virtual:
+            return
+        for source in self._matrix.virtual_sources():
+            path = os.path.join(os.path.dirname(self.path), source.file_name)
+            if not os.path.exists(path):
+                raise IncompleteResult(f"'{path}' is missing")
+
+    def close(self):
+        self._file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def query_ids(self):
+        return self._names("query_ids")
+
+    @property
+    def item_ids(self):
+        return self._names("item_ids")
+
+    def _names(self, name):
+        if name not in self._file:
+            return None
+        return [text.decode("utf-8") for text in self._file[name][:]]
+
+    def row(self, query):
+        """Items (ascending) and scores of one query."""
+        query = self._checked(query, 0)
+        if self.kind == "matrix":
+            return np.arange(self.shape[1]), self._matrix[query, :]
+        if self.kind == "pairs":
+            part = slice(self._indptr[query], self._indptr[query + 1])
+            return self._group["indices"][part].astype(np.int64), self._group["data"][part]
+        items, scores = self._list(query)
+        order = np.argsort(items)
+        return items[order], scores[order]
+
+    def top(self, query, k):
+        """At most k items with the highest scores, ties by item; NaN counts as nothing."""
+        items, scores = self.row(query)
+        known = ~np.isnan(scores)
+        items, scores = items[known], scores[known]
+        order = np.argsort(-scores, kind="stable")[:k]
+        return items[order], scores[order]
+
+    def column(self, item):
+        """Queries (ascending) and scores of one item: the slow direction of pairs."""
+        item = self._checked(item, 1)
+        if self.kind == "matrix":
+            return np.arange(self.shape[0]), self._matrix[:, item]
+        if self.kind == "topk":
+            queries, places = np.nonzero(self._group["items"][:] == item)
+            return queries, self._group["scores"][:][queries, places]
+        found, scores = [], []
+        step = 1 << 24
+        for start in range(0, int(self._indptr[-1]), step):
+            at = np.flatnonzero(self._group["indices"][start : start + step] == item)
+            scores.append(self._group["data"][start : start + step][at])
+            found.append(at + start)
+        places = np.concatenate(found) if found else np.empty(0, np.int64)
+        values = np.concatenate(scores) if scores else np.empty(0, np.float32)
+        return np.searchsorted(self._indptr, places, side="right") - 1, values
+
+    def pairs(self):
+        """(query, items, scores) of every query, as row() gives them."""
+        for query in range(self.shape[0]):
+            yield (query, *self.row(query))
+
+    def _list(self, query):
+        items = self._group["items"][query]
+        return items[items >= 0], self._group["scores"][query][items >= 0]
+
+    def _checked(self, number, axis):
+        if not 0 <= number < self.shape[axis]:
+            raise IndexError(f"{('query', 'item')[axis]} {number} of {self.shape[axis]}")
+        return number

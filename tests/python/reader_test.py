@@ -1,0 +1,117 @@
+"""The Python reader against the program: reader_test.py PROGRAM FOLDER-OF-bulksim.py"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+PROGRAM, READER = sys.argv[1], sys.argv[2]
+sys.path.insert(0, READER)
+import bulksim  # noqa: E402
+
+try:
+    import scipy.sparse
+except ImportError:
+    scipy = None
+
+
+def run(*words):
+    subprocess.run([PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+class Reader(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        os.chdir(cls.scratch.name)
+        run("generate", "titles", "--items", "3000", "--queries", "40", "-o", "t", "-q")
+        sides = ("t_items.csr", "t_queries.csr")
+        with open("ids", "w") as ids:
+            ids.writelines(f"item-{n}\n" for n in range(3000))
+        run("compute", *sides, "-o", "full", "--item-ids", "ids", "-q")
+        run("compute", *sides, "-o", "pairs", "-t", "0.1", "--item-ids", "ids", "-q")
+        run("compute", *sides, "-o", "pairs.h5", "-t", "0.1", "-q")
+        run("compute", *sides, "-o", "pairs.npz", "-t", "0.1", "-q")
+        run("compute", *sides, "-o", "best.h5", "-k", "7", "-q")
+        cls.matrix = bulksim.open("full")._matrix[:]
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir("/")
+        cls.scratch.cleanup()
+
+    def test_a_row_of_the_matrix_holds_every_item(self):
+        items, scores = bulksim.open("full").row(3)
+        np.testing.assert_array_equal(items, np.arange(3000))
+        np.testing.assert_array_equal(scores, self.matrix[3])
+
+    def test_pairs_are_the_matrix_from_the_threshold_on(self):
+        for place in ("pairs", "pairs.h5"):
+            result = bulksim.open(place)
+            self.assertEqual(result.kind, "pairs")
+            for query, items, scores in result.pairs():
+                wanted = np.flatnonzero(self.matrix[query] >= np.float32(0.1))
+                np.testing.assert_array_equal(items, wanted)
+                np.testing.assert_array_equal(scores, self.matrix[query][wanted])
+
+    def test_top_is_a_stable_sort_of_the_row(self):
+        for query in range(40):
+            order = np.argsort(-self.matrix[query], kind="stable")
+            for place in ("full", "best.h5"):
+                items, scores = bulksim.open(place).top(query, 7)
+                np.testing.assert_array_equal(items, order[:7])
+                np.testing.assert_array_equal(scores, self.matrix[query][order[:7]])
+
+    def test_a_column_is_what_rows_hold_for_the_item(self):
+        item = int(np.argmax(self.matrix.max(axis=0)))
+        queries, scores = bulksim.open("full").column(item)
+        np.testing.assert_array_equal(scores, self.matrix[:, item])
+        queries, scores = bulksim.open("pairs").column(item)
+        wanted = np.flatnonzero(self.matrix[:, item] >= np.float32(0.1))
+        np.testing.assert_array_equal(queries, wanted)
+        np.testing.assert_array_equal(scores, self.matrix[wanted, item])
+
+    def test_ids_are_names_or_none(self):
+        self.assertEqual(bulksim.open("pairs").item_ids[2999], "item-2999")
+        self.assertIsNone(bulksim.open("pairs").query_ids)
+        self.assertIsNone(bulksim.open("pairs.h5").item_ids)
+
+    def test_a_result_with_a_missing_part_is_refused(self):
+        parts = os.path.realpath("full/CURRENT") + "/parts"
+        victim = os.path.join(parts, sorted(os.listdir(parts))[1])
+        os.rename(victim, "victim")
+        try:
+            with self.assertRaisesRegex(bulksim.IncompleteResult, "is missing"):
+                bulksim.open("full")
+        finally:
+            os.rename("victim", victim)
+
+    def test_an_unfinished_file_is_refused(self):
+        with h5py.File("unfinished.h5", "w") as file:
+            file.create_dataset("similarity", (2, 2), "f4")
+        with self.assertRaises(bulksim.IncompleteResult):
+            bulksim.open("unfinished.h5")
+
+    def test_a_row_that_is_none_is_an_index_error(self):
+        with self.assertRaises(IndexError):
+            bulksim.open("pairs").row(40)
+
+    @unittest.skipIf(scipy is None, "scipy is not installed")
+    def test_scipy_loads_the_pairs(self):
+        loaded = scipy.sparse.load_npz("pairs.npz")
+        wanted = np.where(self.matrix >= np.float32(0.1), self.matrix, 0)
+        self.assertEqual((loaded != scipy.sparse.csr_matrix(wanted)).nnz, 0)
+        with h5py.File("pairs.h5") as file:
+            group = file["pairs"]
+            self.assertEqual(group.attrs["encoding-type"], "csr_matrix")
+            parts = (group["data"][:], group["indices"][:], group["indptr"][:])
+        same = scipy.sparse.csr_matrix(parts, shape=loaded.shape)
+        self.assertEqual((loaded != same).nnz, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
