@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -163,11 +162,7 @@ class CollectedColumns final : public KeyColumns {
     while (const JsonlVector* vector = vectors.next(JsonlPart::kKeys)) {
       table_.insert_all(vector->keys);
     }
-    const TextList& texts = table_.texts();
-    sorted_.resize(static_cast<std::size_t>(texts.size()));
-    std::iota(sorted_.begin(), sorted_.end(), 0);
-    std::sort(sorted_.begin(), sorted_.end(),
-              [&](Column a, Column b) { return texts[a] < texts[b]; });
+    sorted_ = table_.sorted_numbers();
     columns_.resize(sorted_.size());
     for (std::size_t column = 0; column < sorted_.size(); ++column)
       columns_[sorted_[column]] = static_cast<Column>(column);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -24,23 +26,40 @@ class TermTable {
   /// result is valid until the next call.
   std::span<const std::int64_t> find_all(std::span<const std::string_view> texts);
   std::span<const std::int64_t> insert_all(std::span<const std::string_view> texts);
+  /// The numbers of all texts in the order of their bytes.
+  std::vector<std::uint32_t> sorted_numbers() const;
   std::int64_t size() const { return texts_.size(); }
   const TextList& texts() const { return texts_; }
 
  private:
-  struct Slot {
-    std::uint32_t tag = 0;     // bits of the hash that do not choose the slot
+  /// What tells a text from others without looking at it: its bytes when it has at most 24 of them,
+  /// otherwise its hash.
+  struct Key {
+    std::array<std::uint64_t, 3> words{};
+    std::uint32_t length = 0;
+
+    bool operator==(const Key&) const = default;
+  };
+  struct alignas(32) Slot {
+    std::array<std::uint64_t, 3> words{};
+    std::uint32_t length = 0;
     std::uint32_t number = 0;  // plus 1; 0: the slot is free
   };
+  struct Search {
+    Key key;
+    std::uint64_t hash = 0;
+  };
 
-  std::int64_t insert(std::string_view text, std::uint64_t hash);
-  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
+  static Search search_of(std::string_view text);
+  std::int64_t find(std::string_view text, const Search& search) const;
+  std::int64_t insert(std::string_view text, const Search& search);
+  std::size_t slot_of(std::string_view text, const Search& search) const;
   void fetch(std::span<const std::string_view> texts);
   void grow();
 
   TextList texts_;
-  std::vector<Slot> slots_;            // a power of two, at most half full
-  std::vector<std::uint64_t> hashes_;  // of the texts of one call
+  std::vector<Slot> slots_;            // a power of two, at most three quarters full
+  std::vector<Search> searches_;       // of the texts of one call
   std::vector<std::int64_t> numbers_;  // of the same texts
 };
 

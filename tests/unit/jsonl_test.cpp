@@ -276,6 +276,26 @@ TEST_F(JsonlTest, IdsAreNotReadWhereTheyComeFromElsewhere) {
   EXPECT_EQ(all.rows.size(), 2u);
 }
 
+TEST(TermTable, TellsTextsOfEveryLengthApart) {
+  TermTable table;
+  std::vector<std::string> texts;
+  for (std::size_t size = 0; size <= 40; ++size) {
+    for (std::size_t at = 0; at <= size; ++at) {
+      std::string text(size, 'a');
+      if (at < size) text[at] = '\0';
+      texts.push_back(text);
+    }
+  }
+
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(table.insert(texts[i]), static_cast<std::int64_t>(i)) << i;
+
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const auto found = table.find_all(views);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(found[i], static_cast<std::int64_t>(i)) << i;
+}
+
 TEST(TermTable, FindsEveryTextByItsNumber) {
   TermTable table;
   for (int i = 0; i < 50'000; ++i)
