@@ -244,7 +244,7 @@ TEST(CpuBackendChunks, MayNeedOnlySomeOfTheirTilesOrNone) {
   EXPECT_EQ(wrong_cells(problem, sink), 0);
 }
 
-TEST(CpuBackendChecks, ComputeASpoiledTileAgain) {
+TEST(CpuBackendChecks, case_12_compute_a_spoiled_tile_again) {
   const Problem problem({"", {40, 200}, {16, 64}, 2});
   Collector sink(problem.grid.tile());
   std::atomic<int> spoiled = 0;

@@ -113,7 +113,7 @@ void expect_the_bits_of_a_merge(const Matrices& matrices) {
   const auto column_sums = reference_column_sums(matrices);
   for (const Simd simd : simds_of_this_machine()) {
     const CpuKernel kernel = CpuKernel::choose(simd);
-    for (const std::int64_t sub_block : {1, 7, 31, 1000, 1500, 2048}) {
+    for (const std::int64_t sub_block : {1, 7, 31, 33, 1000, 1500, 2048}) {
       for (const double share : {kNeverDense, 0.12, kAlwaysDense}) {
         SCOPED_TRACE(kernel.name() + ", sub-blocks of " + std::to_string(sub_block) +
                      ", dense from " + std::to_string(share));
@@ -168,7 +168,7 @@ TEST(CpuKernel, RunsPlainInstructionsAndTheBestOfThisMachine) {
   EXPECT_GE(simds_of_this_machine().size(), 2U);
 }
 
-TEST(CpuKernel, GivesTheBitsOfAMergeForRandomRows) {
+TEST(CpuKernel, case_17_no_sub_block_changes_a_bit_of_random_rows) {
   expect_the_bits_of_a_merge({test::unit_rows(test::random_rows(9, 300, 12, 1)),
                               test::unit_rows(test::random_rows(2600, 300, 15, 2))});
 }
