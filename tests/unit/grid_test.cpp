@@ -191,6 +191,18 @@ TEST(Grid, TinyValuesBesideHugeOnesAreDroppedWithoutHarm) {
   EXPECT_NEAR(cosine, -0.5, 1e-7);
 }
 
+TEST(TimesPowerOfTwo, IsLdexpForEveryExponent) {
+  const std::vector<double> values{1.0, -1.7, 0x1.fffffffffffffp1023, 0x1p-1022, -0x1.8p-1070, 0.0};
+  std::int64_t wrong = 0;
+  for (const double value : values) {
+    for (int exponent = -2200; exponent <= 2200; ++exponent) {
+      wrong += times_power_of_two(value, exponent) != std::ldexp(value, exponent);
+    }
+  }
+
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(RowScale, IsNothingForARowWithoutValues) {
   const RowScale scale = row_scale({});
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -46,6 +47,13 @@ struct RowScale {
   double norm = 0.0;  ///< of the scaled row x * 2^-e; 0 for a row without values
 };
 
+/// std::ldexp, for nearly all exponents by one product: both round the exact x * 2^exponent once.
+inline double times_power_of_two(double x, int exponent) {
+  constexpr int kBias = 1023;
+  if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
+  return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kBias) << 52);
+}
+
 /// Scale of a canonical row; `values` in ascending order of their columns, all nonzero.
 inline RowScale row_scale(std::span<const double> values) {
   double largest = 0.0;
@@ -55,7 +63,7 @@ inline RowScale row_scale(std::span<const double> values) {
   const int exponent = std::ilogb(largest);
   double squares = 0.0;
   for (const double value : values) {
-    const double scaled = std::ldexp(value, -exponent);
+    const double scaled = times_power_of_two(value, -exponent);
     squares += scaled * scaled;
   }
   return {exponent, std::sqrt(squares)};
@@ -63,8 +71,8 @@ inline RowScale row_scale(std::span<const double> values) {
 
 /// Grid value of one entry; nearbyint rounds half to even in the default mode.
 inline std::int32_t to_grid(double value, const RowScale& scale, Grid grid) {
-  const double unit = std::ldexp(value, -scale.exponent) / scale.norm;
-  return static_cast<std::int32_t>(std::nearbyint(std::ldexp(unit, grid.bits)));
+  const double unit = times_power_of_two(value, -scale.exponent) / scale.norm;
+  return static_cast<std::int32_t>(std::nearbyint(times_power_of_two(unit, grid.bits)));
 }
 
 /// Cosine of an exact sum. The conversion is the one rounding; the product with a power of two is
