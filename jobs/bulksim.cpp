@@ -22,6 +22,7 @@ const std::vector<Command>& commands() {
       {plan_syntax, run_plan_command},
       {import_syntax, run_import},
       {show_syntax, run_show},
+      {export_syntax, run_export},
       {verify_syntax, run_verify},
       {status_syntax, run_status},
       {versions_syntax, run_versions},

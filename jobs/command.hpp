@@ -16,6 +16,7 @@ struct Command {
 
 int run_bench(const std::vector<std::string>& words);
 int run_compute_command(const std::vector<std::string>& words);
+int run_export(const std::vector<std::string>& words);
 int run_generate(const std::vector<std::string>& words);
 int run_import(const std::vector<std::string>& words);
 int run_plan_command(const std::vector<std::string>& words);
@@ -28,6 +29,7 @@ int run_verify(const std::vector<std::string>& words);
 int run_versions(const std::vector<std::string>& words);
 
 CommandSyntax bench_syntax();
+CommandSyntax export_syntax();
 CommandSyntax generate_syntax();
 CommandSyntax plan_syntax();
 CommandSyntax prune_syntax();

@@ -10,8 +10,8 @@ namespace bulksim {
 
 PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut)
     : options_(options), cut_(cut), search_(options.arithmetic, SearchKernel::best()) {
-  const std::int64_t width = std::min(options.sub_block, kSearchItems);
-  options_.sub_block = width;
+  const std::int64_t width = std::min(options.search_block, kSearchItems);
+  options_.search_block = width;
   blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
 }
 
@@ -27,8 +27,8 @@ void PairWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
   items_.assign(chunk.rows, local_items_, queries_->vocabulary());
   block_count_ = 0;
-  for (std::int64_t begin = 0; begin < items.size(); begin += options_.sub_block) {
-    const std::int64_t end = std::min(begin + options_.sub_block, items.size());
+  for (std::int64_t begin = 0; begin < items.size(); begin += options_.search_block) {
+    const std::int64_t end = std::min(begin + options_.search_block, items.size());
     blocks_[block_count_++].build(items_, {begin, end}, *queries_);
   }
 }
@@ -161,7 +161,7 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
 std::int64_t PairWorker::bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
                                std::int64_t labels, std::int64_t tile_nnz) {
   const TileShape& tile = options.grid.tile();
-  const std::int64_t blocks = divide_up(tile.items, std::min(options.sub_block, kSearchItems));
+  const std::int64_t blocks = divide_up(tile.items, std::min(options.search_block, kSearchItems));
   return LabelledRows::bytes(tile.items, tile_nnz) + SearchBlock::bytes(tile_nnz, labels) +
          blocks * ranked_set_bytes(labels) +
          PairSearch::bytes(std::min(query_nnz, labels), labels, options.grid.shape().queries);

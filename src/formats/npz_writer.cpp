@@ -32,20 +32,6 @@ void put(Bytes& to, const std::string& text) {
   std::memcpy(to.data() + at, text.data(), text.size());
 }
 
-/// Head of an array file: magic, version 1.0, a dictionary that fills whole lines of 64 bytes.
-Bytes npy_head(const std::string& type, const std::string& shape) {
-  std::string text =
-      "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  text.resize((10 + text.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
-  text += '\n';
-  Bytes head;
-  put(head, std::string("\x93NUMPY\x01", 7));
-  put(head, std::uint8_t{0});
-  put(head, static_cast<std::uint16_t>(text.size()));
-  put(head, text);
-  return head;
-}
-
 /// One file of the archive, written piece by piece; its checksum is entered at the end.
 struct Member {
   std::string name;
@@ -139,6 +125,17 @@ Bytes end_of_directory(std::int64_t at, std::int64_t bytes, std::size_t members,
 
 }  // namespace
 
+std::string npy_head(const std::string& type, const std::string& shape) {
+  std::string text =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  text.resize((10 + text.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
+  text += '\n';
+  std::string head("\x93NUMPY\x01\0", 8);
+  head += static_cast<char>(text.size() % 256);
+  head += static_cast<char>(text.size() / 256);
+  return head + text;
+}
+
 struct NpzWriter::Impl {
   FileCalls& calls;
   std::string path;
@@ -152,12 +149,12 @@ struct NpzWriter::Impl {
   /// Sets the place of an array aside and writes its head.
   Member& add(const std::string& name, const std::string& type, const std::string& shape,
               std::int64_t content_bytes) {
-    const Bytes head = npy_head(type, shape);
+    const std::string head = npy_head(type, shape);
     const auto bytes = std::ssize(head) + content_bytes;
     const Member placed{name + ".npy", end, bytes, FileAppender(file, 0)};
     const std::int64_t content_at = end + std::ssize(local_header(placed));
     members.push_back({placed.name, end, bytes, FileAppender(file, content_at)});
-    members.back().append(head);
+    members.back().append(std::as_bytes(std::span(head)));
     end = content_at + bytes;
     return members.back();
   }

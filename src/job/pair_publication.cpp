@@ -1,14 +1,10 @@
 #include "job/pair_publication.hpp"
 
-#include <cstdio>
-#include <string_view>
-#include <utility>
-
-#include "bulksim/core/file_appender.hpp"
 #include "bulksim/formats/npz_writer.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/pair_file.hpp"
 #include "job/pair_merge.hpp"
+#include "job/pair_text.hpp"
 #include "job/publication.hpp"
 
 namespace bulksim {
@@ -52,31 +48,14 @@ void write_npz(const std::string& path, const PairPublication& publication, File
   writer.finish();
 }
 
-std::string name_of(const TextList& names, std::int64_t row) {
-  return names.empty() ? std::to_string(row) : std::string(names[row]);
-}
-
 void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  const ResultNames names = publication.names();
-  remove_file(calls, path);
-  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  FileAppender out(file, 0);
-  out.append(std::as_bytes(std::span(std::string_view(kPairTextHeader))));
+  PairTextWriter writer(calls, path, PairText::kTsv, publication.names());
   PairMerge merge(publication.runs, plan.grid, *plan.cut);
-  const auto order = are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem;
-  merge.run(order, [&](std::int64_t query, std::span<const std::int64_t> items,
-                       std::span<const float> scores) {
-    for (std::size_t at = 0; at < items.size(); ++at) {
-      char score[32];
-      std::snprintf(score, sizeof score, "\t%.9g\n", static_cast<double>(scores[at]));
-      const std::string line =
-          name_of(names.queries, query) + '\t' + name_of(names.items, items[at]) + score;
-      out.append(std::as_bytes(std::span(line)));
-    }
-  });
-  out.flush();
-  file.sync();
+  merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+            [&](std::int64_t query, std::span<const std::int64_t> items,
+                std::span<const float> scores) { writer.append_row(query, items, scores); });
+  writer.finish();
 }
 
 }  // namespace

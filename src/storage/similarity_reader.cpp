@@ -8,6 +8,7 @@
 #include "hdf5/file.hpp"
 #include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
+#include "storage/find_result.hpp"
 #include "storage/plain_path.hpp"
 
 namespace bulksim {
@@ -22,19 +23,6 @@ struct Description {
   std::vector<PartLayout> layouts;
   NamePlaces names;
 };
-
-/// The file of a result: `path` itself, or similarity.h5 of the newest or this version.
-std::string find_result(FileCalls& calls, const std::string& path) {
-  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  std::string place = real_path(calls, path);
-  if (!is_directory(calls, place)) return place;
-  for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
-    if (exists(calls, place + name)) return real_path(calls, place + name);
-  }
-  throw Error(ExitCode::kNoInput, "the folder '" + path +
-                                      "' holds no finished result (neither CURRENT nor "
-                                      "similarity.h5)");
-}
 
 std::int64_t whole_number(const FileAttributes& attributes, const std::string& name,
                           const std::string& file) {

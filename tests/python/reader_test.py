@@ -100,6 +100,39 @@ class Reader(unittest.TestCase):
         with self.assertRaises(IndexError):
             bulksim.open("pairs").row(40)
 
+    def test_exports_hold_what_the_reader_reads(self):
+        run("export", "full", "--format", "npy", "-o", "full.npy")
+        np.testing.assert_array_equal(np.load("full.npy"), self.matrix)
+        run("export", "full", "--format", "tsv", "--sort", "score", "--limit", "2", "-o", "x.tsv")
+        with open("x.tsv", encoding="utf-8") as text:
+            lines = [line.split("\t") for line in text.read().splitlines()]
+        self.assertEqual(lines[0], ["query", "item", "score"])
+        wanted = []
+        for query in range(40):
+            items, scores = bulksim.open("full").top(query, 2)
+            wanted += [
+                [str(query), f"item-{item}", np.float32(score)]
+                for item, score in zip(items, scores)
+                if score != 0
+            ]
+        self.assertEqual([[q, i, np.float32(s)] for q, i, s in lines[1:]], wanted)
+        run("export", "best.h5", "--format", "trec", "-o", "best.run")
+        with open("best.run", encoding="utf-8") as text:
+            first = text.readline().split(" ")
+        items, _ = bulksim.open("best.h5").top(0, 1)
+        self.assertEqual([first[0], first[1], int(first[2]), first[3]], ["0", "Q0", items[0], "1"])
+
+    def test_pairs_have_no_dense_matrix(self):
+        words = [PROGRAM, "export", "pairs", "--format", "npy", "-o", "none.npy"]
+        self.assertEqual(subprocess.run(words, stderr=subprocess.DEVNULL).returncode, 64)
+        self.assertFalse(os.path.exists("none.npy"))
+
+    @unittest.skipIf(scipy is None, "scipy is not installed")
+    def test_an_export_of_pairs_is_the_file_that_compute_writes(self):
+        run("export", "pairs", "--format", "npz", "-o", "again.npz")
+        a, b = scipy.sparse.load_npz("again.npz"), scipy.sparse.load_npz("pairs.npz")
+        self.assertEqual((a != b).nnz, 0)
+
     @unittest.skipIf(scipy is None, "scipy is not installed")
     def test_scipy_loads_the_pairs(self):
         loaded = scipy.sparse.load_npz("pairs.npz")

@@ -128,9 +128,10 @@ TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
     const BackendProblem problem({90, 3000}, {32, 700}, grid);
     const auto matrix = reference(problem.queries.rows, problem.items, grid);
     for (const ResultCut& cut : cuts(matrix)) {
-      for (const std::int64_t sub_block : {64, 4096}) {
-        auto backend = make_cpu_pair_backend(
-            {problem.grid, problem.arithmetic, 2, Simd::kBest, sub_block}, cut);
+      for (const std::int64_t search_block : {64, 4096}) {
+        CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
+        options.search_block = search_block;
+        auto backend = make_cpu_pair_backend(options, cut);
 
         const Pairs pairs = found(problem, cut, std::move(backend));
 

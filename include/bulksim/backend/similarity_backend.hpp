@@ -114,7 +114,9 @@ struct CpuBackendOptions {
   int threads = 1;
   Simd simd = Simd::kBest;
   std::int64_t sub_block = 2048;  ///< items of one inner step, at most 2,048
-  double dense_share = 0.12;      ///< columns in more than this share of a sub-block are dense
+  /// Items of one step of the search for pairs, at most 4,096.
+  std::int64_t search_block = 4096;
+  double dense_share = 0.12;  ///< columns in more than this share of a sub-block are dense
   /// Called with each stripe before its checks, from any thread: where a test spoils values.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;
 };

@@ -10,6 +10,10 @@
 
 namespace bulksim {
 
+/// The head of an array file of numpy: magic, version 1.0, and a dictionary that fills whole lines
+/// of 64 bytes. `type` is "<f4", `shape` "3, 4" or "5,".
+std::string npy_head(const std::string& type, const std::string& shape);
+
 /// Writes a CSR matrix of float32 values as the .npz file that scipy.sparse.load_npz reads: an
 /// uncompressed zip64 archive of indices, indptr, format, shape and data. Memory does not grow with
 /// the number of values. Equal calls make equal bytes.

@@ -52,6 +52,30 @@ class PairFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// A finished result with pairs, open for reading.
+class PairFileReader {
+ public:
+  /// Takes what SimilarityReader takes. Nothing when the result is a matrix; throws Error (66) when
+  /// there is none and Error (65) when it is not whole.
+  static std::unique_ptr<PairFileReader> open(FileCalls& calls, const std::string& path);
+  ~PairFileReader();
+  PairFileReader(const PairFileReader&) = delete;
+  PairFileReader& operator=(const PairFileReader&) = delete;
+
+  MatrixShape shape() const;
+  PairLayout layout() const;
+  /// Pairs (or places) of these queries.
+  std::int64_t places(RowRange queries) const;
+  /// Items and scores of neighbouring queries, one query behind the other; -1 for places left over.
+  void read(RowRange queries, std::vector<std::int64_t>& items, std::vector<float>& scores) const;
+  ResultNames names() const;
+
+ private:
+  struct Impl;
+  explicit PairFileReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Plan (32 hex digits) of a single-file result with pairs, or nothing when the file is none:
 /// HDF5 with the attributes `complete` and `plan`, or a zip archive with the comment of
 /// `archive_comment`.

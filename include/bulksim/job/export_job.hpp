@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+enum class ExportFormat {
+  kNpz,   ///< CSR, for scipy.sparse.load_npz: of a matrix the cells that are not 0
+  kTsv,   ///< query, item, score
+  kTrec,  ///< a TREC run, the best first
+  kNpy,   ///< the dense matrix, for numpy.load
+};
+
+/// Order of the pairs of a query in text; .npz is by item.
+enum class ExportOrder { kItem, kScore };
+
+struct ExportOptions {
+  std::string result;  ///< folder of versions, one version, or a file
+  std::string output;
+  ExportFormat format = ExportFormat::kTsv;
+  ExportOrder order = ExportOrder::kItem;
+  std::int64_t limit = 0;  ///< best pairs of each query; 0: all
+};
+
+/// Writes a finished result as one file of another format; the file appears when it is whole.
+/// Memory: a few million cells, or those of the fullest row.
+///
+/// Throws Error (64) for the dense matrix of a result with pairs, Error (66) when there is no
+/// result and Error (65) when it is not whole.
+void export_result(FileCalls& calls, const ExportOptions& options);
+
+}  // namespace bulksim

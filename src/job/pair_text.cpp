@@ -1,0 +1,52 @@
+#include "job/pair_text.hpp"
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "bulksim/storage/pair_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+std::string name_of(const TextList& names, std::int64_t row) {
+  return names.empty() ? std::to_string(row) : std::string(names[row]);
+}
+
+}  // namespace
+
+PairTextWriter::PairTextWriter(FileCalls& calls, const std::string& path, PairText text,
+                               ResultNames names)
+    : text_(text),
+      names_(std::move(names)),
+      file_(File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600)),
+      out_(file_, 0) {
+  if (text_ == PairText::kTsv) {
+    out_.append(std::as_bytes(std::span(std::string_view(kPairTextHeader))));
+  }
+}
+
+void PairTextWriter::append_row(std::int64_t query, std::span<const std::int64_t> items,
+                                std::span<const float> scores) {
+  const bool trec = text_ == PairText::kTrec;
+  const std::string start = name_of(names_.queries, query) + (trec ? " Q0 " : "\t");
+  for (std::size_t at = 0; at < items.size(); ++at) {
+    char rest[64];
+    if (trec) {
+      std::snprintf(rest, sizeof rest, " %zu %.9g bulksim\n", at + 1,
+                    static_cast<double>(scores[at]));
+    } else {
+      std::snprintf(rest, sizeof rest, "\t%.9g\n", static_cast<double>(scores[at]));
+    }
+    const std::string line = start + name_of(names_.items, items[at]) + rest;
+    out_.append(std::as_bytes(std::span(line)));
+  }
+}
+
+void PairTextWriter::finish() {
+  out_.flush();
+  file_.sync();
+}
+
+}  // namespace bulksim

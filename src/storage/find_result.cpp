@@ -1,0 +1,19 @@
+#include "storage/find_result.hpp"
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+std::string find_result(FileCalls& calls, const std::string& path) {
+  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
+  std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) return place;
+  for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
+    if (exists(calls, place + name)) return real_path(calls, place + name);
+  }
+  throw Error(ExitCode::kNoInput, "the folder '" + path +
+                                      "' holds no finished result (neither CURRENT nor "
+                                      "similarity.h5)");
+}
+
+}  // namespace bulksim
