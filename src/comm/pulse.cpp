@@ -62,7 +62,7 @@ struct Peer {
   int rank = 0;
   Message incoming;
   Message outgoing;
-  Message last;  // zeros until the first message
+  Message last;
   MPI_Request receive = MPI_REQUEST_NULL;
   MPI_Request send = MPI_REQUEST_NULL;
   bool broken = false;  // MPI has given the connection up
@@ -78,12 +78,11 @@ class Beat final : public Pulse {
     int rank = 0;
     int size = 1;
     locked([&] { return MPI_Comm_rank(comm_, &rank) | MPI_Comm_size(comm_, &size); });
+    const std::vector<Message> all = introduce(size);
     for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) {
       peers_.emplace_back().rank = peer;
+      peers_.back().last = all[static_cast<std::size_t>(peer)];
     }
-    mine_.process = getpid();
-    mine_.process_space = process_space();
-    gethostname(mine_.host.data(), mine_.host.size() - 1);
     for (Peer& peer : peers_)
       listen(peer);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -96,6 +95,25 @@ class Beat final : public Pulse {
   }
 
  private:
+  /// The first message of every rank: one that dies before its second is missed all the same.
+  std::vector<Message> introduce(int size) {
+    mine_.process = getpid();
+    mine_.process_space = process_space();
+    gethostname(mine_.host.data(), mine_.host.size() - 1);
+    copy_text(whereabouts(), mine_.where);
+    std::vector<Message> all(static_cast<std::size_t>(size));
+    locked([&] {
+      return MPI_Allgather(&mine_, sizeof(Message), MPI_BYTE, all.data(), sizeof(Message), MPI_BYTE,
+                           comm_);
+    });
+    return all;
+  }
+
+  std::string whereabouts() const {
+    const Whereabouts where = watchdog_.whereabouts();
+    return where.phase + (where.work.empty() ? "" : ", " + where.work);
+  }
+
   void run(const std::stop_token& stop) {
     double sent = -pause_;
     while (!stop.stop_requested()) {
@@ -146,8 +164,7 @@ class Beat final : public Pulse {
 
   /// To everyone whose last message has gone: a rank that hangs must not silence the others.
   void say(Sign sign) {
-    const Whereabouts where = watchdog_.whereabouts();
-    copy_text(where.phase + (where.work.empty() ? "" : ", " + where.work), mine_.where);
+    copy_text(whereabouts(), mine_.where);
     mine_.sign = sign;
     for (Peer& peer : peers_) {
       if (!is_free(peer)) continue;
@@ -178,15 +195,13 @@ class Beat final : public Pulse {
   }
 
   bool has_died(const Peer& peer) const {
-    return peer.last.process != 0 && peer.last.process_space == mine_.process_space &&
-           kill(peer.last.process, 0) == -1 && errno == ESRCH;
+    return peer.last.process_space == mine_.process_space && kill(peer.last.process, 0) == -1 &&
+           errno == ESRCH;
   }
 
   static std::string name(const Peer& peer) {
-    std::string text = "rank " + std::to_string(peer.rank);
-    if (peer.last.process == 0) return text;
-    return text + " on host '" + peer.last.host.data() + "' (last in: " + peer.last.where.data() +
-           ")";
+    return "rank " + std::to_string(peer.rank) + " on host '" + peer.last.host.data() +
+           "' (last in: " + peer.last.where.data() + ")";
   }
 
   /// Everyone who has left listens no more and needs no further message.
