@@ -22,6 +22,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
+#include "bulksim/core/forwarding_calls.hpp"
 
 namespace bulksim {
 
@@ -160,59 +161,43 @@ std::string path_of(int fd) {
   return {target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-class FailingCalls final : public FileCalls {
+class FailingCalls final : public ForwardingCalls {
  public:
-  explicit FailingCalls(FileCalls& calls) : calls_(calls) {}
+  using ForwardingCalls::ForwardingCalls;
 
-  int open(const char* path, int flags, mode_t mode) override {
-    return calls_.open(path, flags, mode);
-  }
-  int close(int fd) override { return calls_.close(fd); }
-  ssize_t pread(int fd, void* to, std::size_t bytes, off_t at) override {
-    return calls_.pread(fd, to, bytes, at);
-  }
   ssize_t pwrite(int fd, const void* from, std::size_t bytes, off_t at) override {
     const std::string kind = kind_of(path_of(fd));
     if (const auto rule = rules().pass(kind + ".before_write"); rule && !act(*rule)) {
       return spoiled_write(*rule, fd, from, bytes, at);
     }
-    const ssize_t result = calls_.pwrite(fd, from, bytes, at);
+    const ssize_t result = calls().pwrite(fd, from, bytes, at);
     after(kind + ".after_write");
     return result;
   }
   int fsync(int fd) override {
-    return between(path_of(fd), "sync", [&] { return calls_.fsync(fd); });
+    return between(path_of(fd), "sync", [&] { return calls().fsync(fd); });
   }
   int fdatasync(int fd) override {
-    return between(path_of(fd), "sync", [&] { return calls_.fdatasync(fd); });
+    return between(path_of(fd), "sync", [&] { return calls().fdatasync(fd); });
   }
   int fallocate(int fd, off_t at, off_t bytes) override {
-    return between(path_of(fd), "reserve", [&] { return calls_.fallocate(fd, at, bytes); });
+    return between(path_of(fd), "reserve", [&] { return calls().fallocate(fd, at, bytes); });
   }
-  int fstat(int fd, struct stat* out) override { return calls_.fstat(fd, out); }
-  int lstat(const char* path, struct stat* out) override { return calls_.lstat(path, out); }
   int mkdir(const char* path, mode_t mode) override {
-    return between(path, "mkdir", [&] { return calls_.mkdir(path, mode); });
+    return between(path, "mkdir", [&] { return calls().mkdir(path, mode); });
   }
-  int rmdir(const char* path) override { return calls_.rmdir(path); }
   int unlink(const char* path) override {
-    return between(path, "unlink", [&] { return calls_.unlink(path); });
+    return between(path, "unlink", [&] { return calls().unlink(path); });
   }
   int link(const char* from, const char* to) override {
-    return between(to, "link", [&] { return calls_.link(from, to); });
+    return between(to, "link", [&] { return calls().link(from, to); });
   }
   int rename(const char* from, const char* to) override {
-    return between(to, "rename", [&] { return calls_.rename(from, to); });
+    return between(to, "rename", [&] { return calls().rename(from, to); });
   }
   int symlink(const char* target, const char* path) override {
-    return between(path, "symlink", [&] { return calls_.symlink(target, path); });
+    return between(path, "symlink", [&] { return calls().symlink(target, path); });
   }
-  ssize_t readlink(const char* path, char* to, std::size_t bytes) override {
-    return calls_.readlink(path, to, bytes);
-  }
-  int chmod(const char* path, mode_t mode) override { return calls_.chmod(path, mode); }
-  std::vector<std::string> list(const char* path) override { return calls_.list(path); }
-  std::int64_t free_bytes(const char* path) override { return calls_.free_bytes(path); }
 
  private:
   static void after(const std::string& point) {
@@ -235,10 +220,10 @@ class FailingCalls final : public FileCalls {
 
   ssize_t spoiled_write(const Rule& rule, int fd, const void* from, std::size_t bytes, off_t at) {
     if (rule.action == "short") {
-      return calls_.pwrite(fd, from, std::max<std::size_t>(bytes / 2, 1), at);
+      return calls().pwrite(fd, from, std::max<std::size_t>(bytes / 2, 1), at);
     }
     if (rule.action == "torn") {
-      calls_.pwrite(fd, from, bytes / 2, at);
+      calls().pwrite(fd, from, bytes / 2, at);
       die_at_once();
     }
     if (rule.action == "flip") {
@@ -246,13 +231,11 @@ class FailingCalls final : public FileCalls {
       std::vector<unsigned char> copy(begin, begin + bytes);
       copy[static_cast<std::size_t>(rule.number) / 8 % bytes] ^=
           static_cast<unsigned char>(1U << (rule.number % 8));
-      return calls_.pwrite(fd, copy.data(), bytes, at);
+      return calls().pwrite(fd, copy.data(), bytes, at);
     }
     errno = rule.number;
     return -1;
   }
-
-  FileCalls& calls_;
 };
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "bulksim/core/forwarding_calls.hpp"
 #include "bulksim/job/status_job.hpp"
 #include "bulksim/job/versions_job.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
-#include "forwarding_calls.hpp"
 #include "job_support.hpp"
 
 namespace bulksim::test {

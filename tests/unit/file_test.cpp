@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "forwarding_calls.hpp"
+#include "bulksim/core/forwarding_calls.hpp"
 #include "test_support.hpp"
 
 namespace bulksim {
@@ -27,7 +27,7 @@ std::span<const std::byte> bytes_in(const std::string& text) {
 }
 
 /// Moves at most three bytes a call, and every second call is interrupted.
-class HaltingCalls final : public test::ForwardingCalls {
+class HaltingCalls final : public ForwardingCalls {
  public:
   ssize_t pread(int fd, void* to, std::size_t bytes, off_t at) override {
     return interrupted() ? -1 : ForwardingCalls::pread(fd, to, std::min<std::size_t>(bytes, 3), at);
@@ -72,7 +72,7 @@ TEST(File, ReadBeyondTheEndIsDamageThatNamesTheFile) {
 
 TEST(File, MissingFileAndMissingPermissionHaveTheirOwnCodes) {
   const TemporaryFolder folder;
-  class Refusing final : public test::ForwardingCalls {
+  class Refusing final : public ForwardingCalls {
     int open(const char*, int, mode_t) override {
       errno = EACCES;
       return -1;
@@ -88,7 +88,7 @@ TEST(File, MissingFileAndMissingPermissionHaveTheirOwnCodes) {
 
 TEST(File, ReserveSaysWhenTheFileSystemCannotAndFailsWhenTheDiskIsFull) {
   const TemporaryFolder folder;
-  class Failing final : public test::ForwardingCalls {
+  class Failing final : public ForwardingCalls {
    public:
     int reason = EOPNOTSUPP;
     int fallocate(int, off_t, off_t) override {
@@ -108,7 +108,7 @@ TEST(File, ReserveSaysWhenTheFileSystemCannotAndFailsWhenTheDiskIsFull) {
 
 TEST(ReplaceFile, KeepsTheOldContentWhenItFails) {
   const TemporaryFolder folder;
-  class NoSync final : public test::ForwardingCalls {
+  class NoSync final : public ForwardingCalls {
     int fsync(int) override {
       errno = EIO;
       return -1;
@@ -147,7 +147,7 @@ TEST(CreateFile, RefusesANameThatIsTaken) {
 
 TEST(CreateFile, BelievesTheFileSystemWhenLinkReportsFailureAfterSuccess) {
   const TemporaryFolder folder;
-  class ReplayedLink final : public test::ForwardingCalls {
+  class ReplayedLink final : public ForwardingCalls {
     int link(const char* from, const char* to) override {
       ForwardingCalls::link(from, to);
       errno = EEXIST;
@@ -199,7 +199,7 @@ TEST(RemoveTree, RemovesLinksAndNotWhatTheyPointAt) {
 
 TEST(RemoveTree, NeverEntersAFolderThatBecameALink) {
   const TemporaryFolder folder;
-  class Swapping final : public test::ForwardingCalls {
+  class Swapping final : public ForwardingCalls {
    public:
     std::string inner;
     std::string canary;

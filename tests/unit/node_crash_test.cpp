@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "bulksim/core/forwarding_calls.hpp"
 #include "durable_run.hpp"
-#include "forwarding_calls.hpp"
 #include "test_support.hpp"
 
 namespace bulksim::test {

@@ -14,7 +14,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "forwarding_calls.hpp"
+#include "bulksim/core/forwarding_calls.hpp"
 #include "storage_support.hpp"
 #include "test_support.hpp"
 
@@ -95,7 +95,7 @@ TEST(PartFile, EqualLayoutsAreEqualBytesWheneverTheyAreMade) {
 
 TEST(PartFile, Hdf5FindsEveryTileOf400GbWhereItIsPlanned) {
   const TemporaryFolder folder;
-  class Unlimited final : public test::ForwardingCalls {
+  class Unlimited final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return std::int64_t{1} << 50; }
     int fallocate(int, off_t, off_t) override {
       errno = EOPNOTSUPP;
@@ -169,7 +169,7 @@ TEST(PartFile, TakesNoNameThatExists) {
 
 TEST(PartFile, SaysWhenSpaceCannotBeReserved) {
   const TemporaryFolder folder;
-  class NoReservation final : public test::ForwardingCalls {
+  class NoReservation final : public ForwardingCalls {
     int fallocate(int, off_t, off_t) override {
       errno = EOPNOTSUPP;
       return -1;
@@ -189,7 +189,7 @@ TEST(PartFile, SaysWhenSpaceCannotBeReserved) {
 
 TEST(PartFile, TooLittleSpaceIsFoundBeforeAnyFileIsMade) {
   const TemporaryFolder folder;
-  class AlmostFull final : public test::ForwardingCalls {
+  class AlmostFull final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return 2097279; }
   } almost_full;
   const TileGrid grid({4, 8}, {4, 4});
@@ -214,7 +214,7 @@ TEST(PartFile, FullDiskStopsTheLayoutWithTheExitCodeOfIo) {
   constexpr int kNoMount = 99;
   const TileGrid grid({1024, 2048}, {1024, 1024});
   // The pre-check believes in plenty of space here, so it is fallocate that finds the disk full.
-  class Optimist final : public test::ForwardingCalls {
+  class Optimist final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return std::int64_t{1} << 40; }
   } optimist;
   const auto lay_out_on_small_disk = [&](FileCalls& with) {

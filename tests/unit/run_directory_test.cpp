@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "bulksim/core/checksum.hpp"
+#include "bulksim/core/forwarding_calls.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/similarity_file.hpp"
-#include "forwarding_calls.hpp"
 #include "storage_support.hpp"
 #include "test_support.hpp"
 
@@ -227,7 +227,7 @@ TEST(RunDirectory, MissingParentIsNamed) {
 
 TEST(RunDirectory, MissingPermissionAndAReadOnlyFileSystemHaveTheirExitCode) {
   const TemporaryFolder folder;
-  class Refusing final : public test::ForwardingCalls {
+  class Refusing final : public ForwardingCalls {
    public:
     int reason = EACCES;
     int mkdir(const char*, mode_t) override {
@@ -320,7 +320,7 @@ TEST(RunDirectory, NothingIsPublishedWithAManifestThatIsNone) {
 }
 
 /// Fails the n-th call of rename or symlink.
-class FailsToName final : public test::ForwardingCalls {
+class FailsToName final : public ForwardingCalls {
  public:
   explicit FailsToName(int at) : at_(at) {}
   int rename(const char* from, const char* to) override {

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "bulksim/core/forwarding_calls.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "durable_run.hpp"
-#include "forwarding_calls.hpp"
 #include "storage_support.hpp"
 #include "test_support.hpp"
 
@@ -34,7 +34,7 @@ void compute_file(FileCalls& calls, const std::string& output) {
 enum class Fault { kBefore, kAfterSuccess };  // the latter as a file server replays a request
 
 /// Lets one call fail, the `at`-th, and counts them all. Nothing is synced, so that runs are short.
-class FailingCalls final : public test::ForwardingCalls {
+class FailingCalls final : public ForwardingCalls {
  public:
   FailingCalls(int at, Fault fault) : at_(at), fault_(fault) {}
   int count() const { return count_; }

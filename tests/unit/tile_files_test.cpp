@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "forwarding_calls.hpp"
+#include "bulksim/core/forwarding_calls.hpp"
 #include "storage_support.hpp"
 #include "test_support.hpp"
 
@@ -22,7 +22,7 @@ using test::TemporaryFolder;
 FileCalls& calls = system_file_calls();
 
 /// Counts the files that are open at the same time, and what was written since it was synced.
-class CountingCalls final : public test::ForwardingCalls {
+class CountingCalls final : public ForwardingCalls {
  public:
   int open(const char* path, int flags, mode_t mode) override {
     const int now = ++open_now;
@@ -109,7 +109,7 @@ TEST(TileFiles, ReadsPartOfATile) {
 
 TEST(TileFiles, FailedSyncStaysFailed) {
   const TemporaryFolder folder;
-  class FailsOnce final : public test::ForwardingCalls {
+  class FailsOnce final : public ForwardingCalls {
    public:
     int count = 0;
     int fdatasync(int fd) override {
