@@ -3,6 +3,7 @@
 set(BULKSIM_CUDA_SOURCES
   backend/cuda/backend.cpp
   backend/cuda/block_builder.cu
+  backend/cuda/find_device.cpp
   backend/cuda/item_slice.cpp
   backend/cuda/panel.cu
   backend/cuda/query_panel.cpp
@@ -13,12 +14,23 @@ set(BULKSIM_CUDA_SOURCES
   backend/cuda/sort.cu
   backend/cuda/tile_feeder.cpp)
 
+# The communicator over NCCL, which goes with them where nccl.h is.
+set(BULKSIM_NCCL_SOURCES
+  comm/nccl/calls.cpp
+  comm/nccl/communicator.cpp
+  comm/nccl/module.cpp
+  comm/nccl/roll_call.cpp
+  comm/nccl/world.cpp)
+find_path(BULKSIM_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+
 # What they use of the rest.
 set(BULKSIM_CUDA_NEEDS
   backend/labelled_rows.cpp
   backend/tile_checks.cpp
+  comm/communicator.cpp
   core/checksum.cpp
   core/error.cpp
+  core/watchdog.cpp
   sparse/csr_matrix.cpp
   sparse/unit_rows.cpp
   sparse/vocabulary.cpp)

@@ -11,26 +11,39 @@ namespace bulksim {
 
 namespace {
 
-/// The one function of the module.
-using Factory = SimilarityBackend* (*)(const CudaBackendOptions& options);
-constexpr char kFactory[] = "bulksim_make_cuda_backend";
-
 Error unavailable(const std::string& module) {
   const char* reason = dlerror();
-  return {ExitCode::kUnavailable, "cannot load '" + module +
-                                      "': " + (reason == nullptr ? "unknown reason" : reason) +
-                                      " (run with --backend cpu, or install the CUDA libraries)"};
+  return {ExitCode::kUnavailable,
+          "cannot load '" + module + "': " + (reason == nullptr ? "unknown reason" : reason)};
+}
+
+/// A function of the module, which stays loaded as long as the process.
+template <class Function>
+Function function_of(const std::string& module, const char* name) {
+  void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw unavailable(module);
+  void* const symbol = dlsym(handle, name);
+  if (symbol == nullptr) throw unavailable(module);
+  return reinterpret_cast<Function>(symbol);
 }
 
 }  // namespace
 
+bool has_cuda_module() {
+  return BULKSIM_HAS_CUDA != 0;
+}
+
+CudaDevice find_cuda_device(int node_rank, const std::string& module) {
+  using Find = void (*)(int node_rank, CudaDevice& device);
+  CudaDevice device;
+  function_of<Find>(module, "bulksim_find_cuda_device")(node_rank, device);
+  return device;
+}
+
 std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& options) {
-  // stays loaded as long as the process: the backend's code is in it
-  void* const module = dlopen(options.module.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module == nullptr) throw unavailable(options.module);
-  void* const symbol = dlsym(module, kFactory);
-  if (symbol == nullptr) throw unavailable(options.module);
-  return std::unique_ptr<SimilarityBackend>(reinterpret_cast<Factory>(symbol)(options));
+  using Make = SimilarityBackend* (*)(const CudaBackendOptions& options);
+  const auto make = function_of<Make>(options.module, "bulksim_make_cuda_backend");
+  return std::unique_ptr<SimilarityBackend>(make(options));
 }
 
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {
@@ -39,6 +52,15 @@ std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int
   const std::int64_t rows = std::max(options.slice_items, options.grid.tile().items) + 1;
   return tiles + 2 * (rows * std::int64_t{sizeof(std::int64_t)} +
                       chunk_nnz * std::int64_t{sizeof(Column) + sizeof(std::int32_t)});
+}
+
+std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,
+                                       std::int64_t items, std::int64_t item_nnz) {
+  constexpr std::int64_t kBlock = 1024;
+  const std::int64_t labels = std::min(query_nnz, columns);
+  const std::int64_t blocks = divide_up(items, tile.items) * divide_up(tile.items, kBlock);
+  return 8 * query_nnz + 16 * labels + 56 * item_nnz + 16 * items + blocks * labels / 4 +
+         8 * tile.cells();
 }
 
 }  // namespace bulksim

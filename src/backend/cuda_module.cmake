@@ -14,6 +14,9 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 enable_language(CUDA)
 
+if(BULKSIM_NCCL_INCLUDE_DIR)
+  list(APPEND BULKSIM_CUDA_SOURCES ${BULKSIM_NCCL_SOURCES})
+endif()
 list(TRANSFORM BULKSIM_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE cuda_sources)
 list(TRANSFORM BULKSIM_CUDA_NEEDS PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE cuda_needs)
 add_library(bulksim_cuda MODULE ${cuda_sources} ${cuda_needs})
@@ -22,6 +25,7 @@ set_target_properties(bulksim_cuda PROPERTIES
   CUDA_STANDARD_REQUIRED ON
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_include_directories(bulksim_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(bulksim_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 # No fused multiply-add of the compiler's own accord, on either side; a kernel that spills registers or
 # keeps anything in local memory does not compile.
 target_compile_options(bulksim_cuda PRIVATE

@@ -18,6 +18,7 @@ class SelfCommunicator final : public Communicator {
     return {std::vector<std::byte>(bytes.begin(), bytes.end())};
   }
   void all_reduce_sum(std::span<std::int64_t>) override {}
+  void all_reduce_sum(std::span<double>) override {}
   void all_reduce_max(std::span<std::int64_t>) override {}
 };
 

@@ -103,11 +103,15 @@ class MpiCommunicator final : public Communicator {
   }
 
   void all_reduce_sum(std::span<std::int64_t> values) override {
-    all_reduce("all_reduce_sum", values, MPI_SUM);
+    all_reduce("all_reduce_sum", values, MPI_INT64_T, MPI_SUM);
+  }
+
+  void all_reduce_sum(std::span<double> values) override {
+    all_reduce("all_reduce_sum", values, MPI_DOUBLE, MPI_SUM);
   }
 
   void all_reduce_max(std::span<std::int64_t> values) override {
-    all_reduce("all_reduce_max", values, MPI_MAX);
+    all_reduce("all_reduce_max", values, MPI_INT64_T, MPI_MAX);
   }
 
  private:
@@ -119,11 +123,12 @@ class MpiCommunicator final : public Communicator {
     return static_cast<int>(piece.size());
   }
 
-  void all_reduce(const char* call, std::span<std::int64_t> values, MPI_Op operation) {
+  template <class T>
+  void all_reduce(const char* call, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
     roll_call(call, static_cast<std::int64_t>(values.size()), Counts::kMustAgree);
-    in_pieces(values, [&](std::span<std::int64_t> piece, MPI_Request* request) {
-      return MPI_Iallreduce(MPI_IN_PLACE, piece.data(), length(piece), MPI_INT64_T, operation,
-                            comm_, request);
+    in_pieces(values, [&](std::span<T> piece, MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, piece.data(), length(piece), type, operation, comm_,
+                            request);
     });
   }
 

@@ -17,8 +17,7 @@ class Device {
     if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice || count == 0) {
       static_cast<void>(cudaGetLastError());
       throw Error(ExitCode::kUnavailable,
-                  "there is no CUDA device here: " + std::string(cudaGetErrorString(status)) +
-                      " (run with --backend cpu, or on a machine with a GPU and its driver)");
+                  "there is no CUDA device here: " + std::string(cudaGetErrorString(status)));
     }
     check(status, "count the CUDA devices");
     ordinal_ = node_rank % count;
@@ -50,6 +49,7 @@ class Device {
   std::int64_t shared_per_block() const {
     return static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin);
   }
+  std::int64_t l2_bytes() const { return properties_.l2CacheSize; }
   std::int64_t free_bytes() const {
     std::size_t available = 0;
     std::size_t total = 0;

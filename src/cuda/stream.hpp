@@ -43,6 +43,16 @@ class Event {
   }
   /// The host waits for the mark; at once when there is none yet.
   void wait() const { check(cudaEventSynchronize(event_.get()), "wait for an event"); }
+  /// Whether the mark was passed, or there is none; does not wait.
+  bool has_passed() const {
+    const cudaError_t status = cudaEventQuery(event_.get());
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // no error: not to be found by the next launch
+      return false;
+    }
+    check(status, "look at an event");
+    return true;
+  }
   /// Work put into `stream` from now on waits for the mark.
   void hold(const Stream& stream) const {
     check(cudaStreamWaitEvent(stream.get(), event_.get(), 0), "make a stream wait");

@@ -202,7 +202,7 @@ void ComputeRun::compute_tiles(TileFiles& files, TileLog* log,
   Progress progress(context_.log, std::ssize(tiles), tile_bytes * std::ssize(work_.to_do));
   TileOutput output(plan.grid, files, progress, std::move(options));
   RunSink sink(plan, output, context_);
-  const auto backend = make_cpu_backend({plan.grid, plan.arithmetic, setup_.resources.threads});
+  const auto backend = make_backend(plan, setup_.resources);
   stopped_ = !streamed_all(setup_, tiles, *backend, sink);
   report_.backend = backend->description();
   report_.recomputed_tiles = backend->recomputed_tiles();

@@ -103,6 +103,8 @@ CommandSyntax compute_syntax() {
           {"strict", 0, "",
            "refuse rows that are unsorted or without values, duplicates and explicit zeros", kFlag},
           {"pad-dims", 0, "", "let queries and items differ in their number of columns", kFlag},
+          {"backend", 0, "auto",
+           "what computes: cpu, cuda, or auto (the GPUs where there are any)"},
           {"threads", 'j', "", "threads of a rank; without it: the cores it may use"},
           {"memory", 0, "", "bytes a rank may use (K, M, G, T); without it: 70 % of what is free"},
           {"max-output", 0, "", "most bytes to write; without it: half of the free space"},
@@ -267,6 +269,8 @@ JobConfig make_repair_config(const OptionValues& options) {
   if (options.has("threads")) {
     config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
   }
+  constexpr BackendWish kWishes[] = {BackendWish::kAuto, BackendWish::kCpu, BackendWish::kCuda};
+  config.backend = kWishes[options.choice("backend", {"auto", "cpu", "cuda"})];
   config.cut = parse_cut(options);
   check_output_suffix(config);
   set_keeping(options, config);

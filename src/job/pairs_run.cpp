@@ -255,8 +255,7 @@ void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>&
   };
   PairOutput output(plan.grid, file, progress, std::move(options));
   GuardedPairSink sink(output, context_);
-  const auto backend =
-      make_cpu_pair_backend({plan.grid, plan.arithmetic, setup_.resources.threads}, *plan.cut);
+  const auto backend = make_pair_backend(plan, setup_.resources);
   try {
     stream_pairs(setup_, tiles, *backend, sink);
   } catch (const Stopped&) {

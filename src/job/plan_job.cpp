@@ -6,6 +6,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -114,11 +115,14 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["tiles"] = setup.plan.grid.count();
   json["ranks"] = context.mpi.world().size();
   json["threads_per_rank"] = setup.resources.threads;
+  json["backend"] = setup.resources.device ? "cuda" : "cpu";
+  json["devices"] = setup.devices.all;
   json["chunk_limit"] = setup.schedule.chunk_limit;
   json["chunk_rows"] = setup.schedule.chunk_columns * setup.plan.grid.tile().items;
   json["query_batch_rows"] =
       std::min(setup.schedule.query_batch_rows * setup.plan.grid.tile().queries,
                setup.plan.grid.shape().queries);
+  json["query_batch_limit"] = setup.schedule.query_limit;
   json["memory"] = Json::object();
   for (const auto& [purpose, held] : setup.schedule.memory)
     json["memory"][purpose] = held;
@@ -147,6 +151,15 @@ std::string bytes_in(const Json& json) {
   return bytes_text(json.get<std::int64_t>());
 }
 
+/// ", NVIDIA H200 (...) and 3 more"; nothing on processors.
+std::string devices_in(const Json& json) {
+  const auto devices = json["devices"].get<std::vector<std::string>>();
+  if (devices.empty()) return "";
+  const std::string more =
+      devices.size() == 1 ? "" : " and " + std::to_string(devices.size() - 1) + " more";
+  return ", " + devices.front() + more;
+}
+
 void print(const Json& json, std::ostream& out) {
   const Json& plan = json["plan"];
   char seconds[32];
@@ -165,7 +178,9 @@ void print(const Json& json, std::ostream& out) {
       << "ranks     " << json["ranks"] << " with " << json["threads_per_rank"]
       << " threads, chunks of " << json["chunk_rows"]
       << " items (limit: " << json["chunk_limit"].get<std::string>() << "), "
-      << json["query_batch_rows"] << " queries at once\n"
+      << json["query_batch_rows"]
+      << " queries at once (limit: " << json["query_batch_limit"].get<std::string>() << ")\n"
+      << "backend   " << json["backend"].get<std::string>() << devices_in(json) << '\n'
       << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "
       << bytes_in(json["memory_limit"]) << '\n'
       << "output    " << bytes_in(json["output_bytes"]) << ", free " << bytes_in(json["free_bytes"])

@@ -71,6 +71,7 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
   useful_multiply_adds = setup.surveys.items.work_of({0, setup.surveys.items.rows});
   ranks = environment.world().size();
   threads = setup.resources.threads;
+  devices = setup.devices.all;
   config = job_config;
   plan = setup.plan;
   surveys = setup.surveys;
@@ -96,6 +97,7 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
   json["ranks"] = ranks;
   json["threads_per_rank"] = threads;
   json["backend"] = backend;
+  json["devices"] = devices;
   json["mpi"] = mpi;
   json["version"] = BULKSIM_VERSION;
   for (const auto& [phase, spent] : timer.phases())

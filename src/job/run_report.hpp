@@ -21,6 +21,7 @@ std::string error_text(double bound);
 /// What is worth knowing about a run afterwards. Holds times and hosts, so no manifest lists it.
 struct RunReport {
   std::string backend;
+  std::vector<std::string> devices;   ///< of all ranks; none: processors
   std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
   std::int64_t computed_tiles = 0;    ///< of all ranks after `collect`, in this attempt
   std::int64_t resumed_tiles = 0;     ///< done by earlier attempts

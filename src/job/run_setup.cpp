@@ -71,6 +71,25 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
   return Plan::from_json(broadcast_text(comm, text));
 }
 
+/// Lets a backend finish with the queries before they go, however its work has ended.
+template <class Backend>
+class Finish {
+ public:
+  explicit Finish(Backend& backend) : backend_(backend) {}
+  ~Finish() {
+    try {
+      backend_.drain();
+    } catch (...) {
+      // what went wrong is under way already
+    }
+  }
+  Finish(const Finish&) = delete;
+  Finish& operator=(const Finish&) = delete;
+
+ private:
+  Backend& backend_;
+};
+
 /// `nan` hears of the rows that go by; it may be null.
 template <class Backend, class Sink>
 void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tiles, Backend& backend,
@@ -88,6 +107,7 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
     queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
     queries.rows = query_reader.read(queries.range);
     if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
+    const Finish finish(backend);
     backend.set_queries(queries, sink);
     for (const ChunkTask& chunk : chunks) {
       UnitRows items = item_reader.read(chunk.items);
@@ -121,7 +141,10 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm);
   timer.begin("plan");
   setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
+  timer.begin("device");
+  setup.devices = choose_devices(config, context);
   setup.resources = survey_resources(config.threads, config.memory, comm);
+  setup.resources.device = setup.devices.own;
   together(comm, [&] {
     setup.schedule = make_schedule(config, setup.plan, setup.surveys, setup.resources);
   });

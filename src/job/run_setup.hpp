@@ -13,6 +13,7 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/schedule.hpp"
 #include "bulksim/job/survey.hpp"
+#include "job/backend_choice.hpp"
 #include "job/guarded_work.hpp"
 #include "job/zero_rows.hpp"
 
@@ -23,6 +24,7 @@ struct RunSetup {
   SourcePair inputs;
   Surveys surveys;
   Plan plan;
+  Devices devices;
   RankResources resources;
   Schedule schedule;
 };

@@ -26,6 +26,15 @@ void announce_irregular(const Surveys& surveys, Log& log) {
             {"explicit_zeros", counts.explicit_zeros}});
 }
 
+void announce_devices(const std::vector<std::string>& devices, Log& log) {
+  if (devices.empty()) return;
+  const std::string others =
+      devices.size() == 1 ? ""
+                          : "; " + std::to_string(devices.size()) + " ranks with a device each";
+  log.info("backend", "computing on " + devices.front() + others,
+           {{"backend", "cuda"}, {"device", devices.front()}});
+}
+
 }  // namespace
 
 void announce(const RunSetup& setup, Log& log) {
@@ -50,6 +59,7 @@ void announce(const RunSetup& setup, Log& log) {
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
   announce_irregular(setup.surveys, log);
+  announce_devices(setup.devices.all, log);
   log.detail("memory",
              "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
              {{"bytes", setup.schedule.memory_peak()}});

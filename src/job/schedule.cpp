@@ -19,6 +19,11 @@ constexpr std::int64_t kUnitEntry = 8;       // column and grid value
 constexpr std::int64_t kReadEntry = 12;      // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
 constexpr std::int64_t kTileColumnsAtLeast = 4;  // reads of some MiB keep a disk busy
+constexpr double kTransferSeconds = 0.1;         // of the tiles of a chunk on their way down
+constexpr double kShareOfDevice = 0.7;           // of its free memory; as the backend takes it
+constexpr std::int64_t kItemBlock = 1024;        // items that a device inverts into one block
+constexpr int kMostWriters = 16;                 // threads that hash and write what comes down
+constexpr int kTilesOnTheirWay = 4;              // beside those that are being written
 
 /// Nonzeros of the fullest run of `length` rows that begins at a multiple of it.
 std::int64_t fullest(const InputSurvey& survey, std::int64_t length) {
@@ -33,8 +38,26 @@ std::int64_t rounded(std::int64_t rows, std::int64_t total) {
   return std::min(divide_up(rows, kFrameRows) * kFrameRows, total);
 }
 
-std::int64_t backend_bytes(const CpuBackendOptions& backend, const Plan& plan,
-                           std::int64_t query_nnz, std::int64_t tile_nnz) {
+/// The largest batch of queries and chunk of items of a schedule.
+struct Extent {
+  std::int64_t batch_rows;
+  std::int64_t batch_nnz;
+  std::int64_t chunk_rows;
+  std::int64_t chunk_nnz;
+};
+
+Extent extent_of(const Schedule& schedule, const Plan& plan, const Surveys& surveys) {
+  const TileShape tile = plan.grid.tile();
+  Extent extent{};
+  extent.batch_rows = std::min(schedule.query_batch_rows * tile.queries, surveys.queries.rows);
+  extent.batch_nnz = fullest(surveys.queries, extent.batch_rows);
+  extent.chunk_rows = rounded(schedule.chunk_columns * tile.items, surveys.items.rows);
+  extent.chunk_nnz = fullest(surveys.items, extent.chunk_rows);
+  return extent;
+}
+
+std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::int64_t query_nnz,
+                       std::int64_t tile_nnz) {
   return plan.cut ? cpu_pair_backend_bytes(backend, *plan.cut, query_nnz, plan.columns, tile_nnz)
                   : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
 }
@@ -53,13 +76,11 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
 
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule) {
-  const TileShape tile = plan.grid.tile();
-  const std::int64_t batch_rows =
-      std::min(schedule.query_batch_rows * tile.queries, surveys.queries.rows);
-  const std::int64_t batch_nnz = fullest(surveys.queries, batch_rows);
-  const std::int64_t chunk_rows = rounded(schedule.chunk_columns * tile.items, surveys.items.rows);
-  const std::int64_t chunk_nnz = fullest(surveys.items, chunk_rows);
-  const CpuBackendOptions backend{plan.grid, plan.arithmetic, resources.threads};
+  const auto [batch_rows, batch_nnz, chunk_rows, chunk_nnz] = extent_of(schedule, plan, surveys);
+  const std::int64_t backend =
+      resources.device ? cuda_backend_host_bytes(cuda_options(plan, resources), chunk_nnz)
+                       : cpu_bytes(cpu_options(plan, resources), plan, batch_nnz,
+                                   fullest(surveys.items, plan.grid.tile().items));
   return {
       {"held before", resources.held},
       {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
@@ -68,7 +89,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
                              fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
            2 * kRowOffset * kRowsAtOnce},
       {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
-      {"backend", backend_bytes(backend, plan, batch_nnz, fullest(surveys.items, tile.items))},
+      {"backend", backend},
       {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
   };
 }
@@ -84,7 +105,97 @@ Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
                    "; raise --memory, lower --threads or use fewer ranks a node");
 }
 
+/// Queries and two item blocks in half of the L2 cache: 8 bytes an entry, in the look-up of a block
+/// a quarter of a byte a label, in its lists 8 bytes more.
+bool fits_cache(const Schedule& schedule, const Plan& plan, const Surveys& surveys,
+                const CudaDevice& device) {
+  const std::int64_t batch_nnz = extent_of(schedule, plan, surveys).batch_nnz;
+  const std::int64_t labels = std::min(batch_nnz, plan.columns);
+  const std::int64_t block = 16 * fullest(surveys.items, kItemBlock) + labels / 4;
+  return 8 * batch_nnz + 2 * block <= device.l2_bytes / 2;
+}
+
+/// Device memory beside the tiles' own share, which the backend makes as small as it must.
+std::int64_t device_bytes(const Schedule& schedule, const Plan& plan, const Surveys& surveys) {
+  const Extent extent = extent_of(schedule, plan, surveys);
+  return cuda_backend_device_bytes(plan.grid.tile(), extent.batch_nnz, plan.columns,
+                                   extent.chunk_rows, extent.chunk_nnz);
+}
+
+Error too_little_device_memory(const CudaDevice& device, const Schedule& schedule, const Plan& plan,
+                               const Surveys& surveys) {
+  const Extent extent = extent_of(schedule, plan, surveys);
+  return Error(ExitCode::kMemory,
+               "the device " + device.description + " has " + bytes_text(device.free_bytes) +
+                   " free, of which 70 % may be taken, and one column of tiles needs " +
+                   bytes_text(device_bytes(schedule, plan, surveys)) + " = 8 x " +
+                   std::to_string(extent.batch_nnz) + " query entries + 16 x labels + 56 x " +
+                   std::to_string(extent.chunk_nnz) + " entries + 16 x " +
+                   std::to_string(extent.chunk_rows) +
+                   " items + blocks x labels / 4 + two tiles (choose a smaller --tile, or a device "
+                   "with more memory)");
+}
+
+void fit_device_memory(const Plan& plan, const Surveys& surveys, const CudaDevice& device,
+                       Schedule& schedule) {
+  const auto usable =
+      static_cast<std::int64_t>(kShareOfDevice * static_cast<double>(device.free_bytes));
+  while (device_bytes(schedule, plan, surveys) > usable) {
+    if (schedule.chunk_columns > 1) {
+      schedule.chunk_columns /= 2;
+      schedule.chunk_limit = "the memory of the device";
+    } else if (schedule.query_batch_rows > 1) {
+      schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
+      schedule.query_limit = "the memory of the device";
+    } else {
+      throw too_little_device_memory(device, schedule, plan, surveys);
+    }
+  }
+}
+
+/// The first choice on a device, before the memory of the host is looked at.
+void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& resources,
+                Schedule& schedule) {
+  const CudaDevice& device = *resources.device;
+  while (schedule.query_batch_rows > 1 && !fits_cache(schedule, plan, surveys, device)) {
+    schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
+    schedule.query_limit = "half of the L2 cache of the device";
+  }
+  const TileShape tile = plan.grid.tile();
+  schedule.chunk_columns =
+      std::max<std::int64_t>(1, cuda_options(plan, resources).slice_items / tile.items);
+  schedule.chunk_limit = "items that are inverted at once";
+  const auto column_bytes = static_cast<double>(4 * schedule.query_batch_rows * tile.cells());
+  const double columns = kTransferSeconds * device.download_rate / column_bytes;
+  if (columns < static_cast<double>(schedule.chunk_columns)) {
+    schedule.chunk_columns = std::max<std::int64_t>(1, static_cast<std::int64_t>(columns));
+    schedule.chunk_limit = "0.1 s of copies from the device";
+  }
+  fit_device_memory(plan, surveys, device, schedule);
+}
+
+void fit_processors(const RankResources& resources, Schedule& schedule) {
+  // every thread should find a column of tiles to work on
+  schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
+  schedule.chunk_limit = resources.threads > kTileColumnsAtLeast ? "a column of tiles a thread"
+                                                                 : "reads that keep a disk busy";
+}
+
 }  // namespace
+
+CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources) {
+  return {plan.grid, plan.arithmetic, resources.threads};
+}
+
+CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources) {
+  CudaBackendOptions options;
+  options.grid = plan.grid;
+  options.arithmetic = plan.arithmetic;
+  options.node_rank = resources.device->node_rank;
+  options.writers = std::min(resources.threads, kMostWriters);
+  options.pinned_tiles = options.writers + kTilesOnTheirWay;
+  return options;
+}
 
 std::int64_t Schedule::memory_peak() const {
   std::int64_t sum = 0;
@@ -100,10 +211,12 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   if (plan.grid.count() == 0) return schedule;
   const std::int64_t columns = plan.grid.columns();
   schedule.query_batch_rows = plan.grid.rows();
-  // every thread should find a column of tiles to work on
-  schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
-  schedule.chunk_limit = resources.threads > kTileColumnsAtLeast ? "a column of tiles a thread"
-                                                                 : "reads that keep a disk busy";
+  schedule.query_limit = "the number of queries";
+  if (resources.device) {
+    fit_device(plan, surveys, resources, schedule);
+  } else {
+    fit_processors(resources, schedule);
+  }
   if (config.chunk_rows) {
     schedule.chunk_columns = divide_up(*config.chunk_rows, plan.grid.tile().items);
     schedule.chunk_limit = "--chunk";
@@ -120,6 +233,7 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
       schedule.chunk_limit = "memory";
     } else if (schedule.query_batch_rows > 1) {
       schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
+      schedule.query_limit = "memory";
     } else {
       throw too_little_memory(schedule, resources.memory);
     }

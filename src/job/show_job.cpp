@@ -117,6 +117,16 @@ void add_name(const TextList& name, const char* key, Json& pair) {
   if (!name.empty()) pair[key] = name[0];
 }
 
+/// What the report beside a result says of its making; a result that is one file has none.
+void add_backend(FileCalls& calls, const std::string& file, Json& json) {
+  const std::string report = file.substr(0, file.rfind('/') + 1) + "report.json";
+  if (!exists(calls, report)) return;
+  const auto told = Json::parse(read_text(calls, report), nullptr, false);
+  if (!told.is_object() || !told.contains("backend")) return;
+  json["backend"] = told["backend"];
+  if (told.contains("devices")) json["devices"] = told["devices"];
+}
+
 Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
   const auto result = SimilarityReader::open(calls, path);
   const auto rows = rows_to_read(result.grid());
@@ -127,6 +137,7 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   json["queries"] = result.grid().shape().queries;
   json["items"] = result.grid().shape().items;
   json["dtype"] = "float32";
+  add_backend(calls, result.file(), json);
   for (const auto& [name, value] : result.attributes()) {
     std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
   }
@@ -148,6 +159,9 @@ void print_result(const Json& json, std::ostream& out) {
   for (const auto& [name, value] : json["attributes"].items()) {
     out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
         << '\n';
+  }
+  if (json.contains("backend")) {
+    out << "  computed by " << json["backend"].get<std::string>() << '\n';
   }
   if (json["strongest"].empty()) return;
   out << "strongest pairs";

@@ -134,7 +134,7 @@ Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, c
   samples.large_tiles = large.size();
   TrialOutput output(file, bytes);
   RunSink sink(setup.plan, output, context);
-  const auto backend = make_cpu_backend({grid, setup.plan.arithmetic, setup.resources.threads});
+  const auto backend = make_backend(setup.plan, setup.resources);
   const Stopwatch small_watch;
   stream_tiles(setup, small, *backend, sink);
   samples.small_seconds = small_watch.seconds();

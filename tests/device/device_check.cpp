@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/cuda/block_builder.hpp"
+#include "backend/cuda/download_rate.hpp"
 #include "backend/cuda/item_slice.hpp"
 #include "backend/cuda/query_rows.hpp"
 #include "backend/cuda/scores.hpp"
@@ -205,23 +206,6 @@ KernelTimes time_kernels(const Problem& problem, int repeats) {
   return {median(build), median(scores)};
 }
 
-/// Bytes a second of large copies from the device, one after the other.
-double download_rate() {
-  constexpr std::int64_t kFloats = 4 << 20;
-  constexpr int kCopies = 32;
-  const cuda::Stream stream;
-  const cuda::DeviceBuffer<float> from(kFloats);
-  const cuda::PinnedBuffer<float> to(kFloats);
-  cuda::clear(from.data(), kFloats, stream);
-  cuda::download(from.data(), to, kFloats, stream);
-  stream.wait();
-  const Stopwatch watch;
-  for (int copy = 0; copy < kCopies; ++copy)
-    cuda::download(from.data(), to, kFloats, stream);
-  stream.wait();
-  return kCopies * 4.0 * kFloats / watch.seconds();
-}
-
 /// Seconds from the first chunk to the last tile on the host, checks included.
 double time_pipeline(const Problem& problem) {
   Sink sink([](const void*, const TileStripe&) { return std::int64_t{0}; }, nullptr);
@@ -247,7 +231,7 @@ void bench(bool small) {
                                 {"R2 slice", "splade", {50'000, 131'072}}};
   const TileShape tile = small ? TileShape{16, 1024} : TileShape{1024, 4096};
   const cuda::Device device(0);
-  const double rate = download_rate();
+  const double rate = cuda::download_rate();
   std::fprintf(stderr, "%s, copies to the host at %.1f GB/s\n", device.description().c_str(),
                rate * 1e-9);
   std::printf("{\"schema\": 1, \"device\": \"%s\", \"download_gb_per_s\": %.2f, \"cases\": [",

@@ -82,6 +82,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->multiProcessorCount = state.model.multiprocessors;
     properties->sharedMemPerBlockOptin = state.model.shared_per_block;
     properties->totalGlobalMem = state.model.memory;
+    properties->l2CacheSize = 4 << 20;
     properties->major = 9;
     return cudaSuccess;
   });
@@ -215,6 +216,15 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return call("cudaEventRecord", [&](Runtime&) {
     *event = {stream->state, stream->state->position()};
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call("cudaEventQuery", [&](Runtime& state) {
+    if (!event->stream) return cudaSuccess;
+    if (state.stalled) return cudaErrorNotReady;
+    run_to(*event->stream, event->position);  // as if the device had been fast enough
     return cudaSuccess;
   });
 }

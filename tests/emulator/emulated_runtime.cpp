@@ -103,6 +103,7 @@ void reset_runtime(const DeviceModel& model, StreamOrder order, std::uint64_t se
   state.faults.clear();
   state.skipped_launch = {};
   state.lost = {};
+  state.stalled = false;
   state.calls.clear();
   state.ended = cudaSuccess;
   last_error = cudaSuccess;
@@ -121,6 +122,11 @@ void skip_launch(const std::string& kernel, int nth) {
 void lose_downloads(std::size_t bytes, int nth, int times) {
   const std::lock_guard lock(runtime().mutex);
   runtime().lost = {bytes, nth - 1, times};
+}
+
+void stall_events() {
+  const std::lock_guard lock(runtime().mutex);
+  runtime().stalled = true;
 }
 
 std::size_t device_bytes() {

@@ -42,6 +42,9 @@ void skip_launch(const std::string& kernel, int nth);
 /// deliver zeros and report success.
 void lose_downloads(std::size_t bytes, int nth, int times);
 
+/// From now on no event is ever seen to have passed.
+void stall_events();
+
 std::size_t device_bytes();       ///< allocated now, on all devices
 std::size_t peak_device_bytes();  ///< most since the reset
 int live_objects();               ///< allocations, streams and events not yet given back

@@ -74,6 +74,7 @@ struct Runtime {
   std::map<std::string, Fault> faults;
   std::pair<std::string, int> skipped_launch;
   LostDownloads lost;
+  bool stalled = false;  // events are never seen to pass
   std::map<std::string, int> calls;
   cudaError_t ended = cudaSuccess;  // the error that ended the context
 

@@ -95,8 +95,18 @@ TEST(CudaModuleTest, IsUnavailableWhereItIsMissing) {
   options.grid = TileGrid({1, 1}, {1, 1});
   options.module = "/nowhere/libbulksim_cuda.so";
 
-  test::expect_error(ExitCode::kUnavailable, {"/nowhere/libbulksim_cuda.so", "--backend cpu"},
+  test::expect_error(ExitCode::kUnavailable, {"/nowhere/libbulksim_cuda.so"},
                      [&] { make_cuda_backend(options); });
+}
+
+TEST(CudaModuleTest, FindsAndWarmsUpTheDevice) {
+  const CudaDevice device = find_cuda_device(0, BULKSIM_EMULATED_MODULE);
+
+  EXPECT_EQ(device.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+  EXPECT_NE(device.description.find(device.uuid), std::string::npos) << device.description;
+  EXPECT_EQ(device.l2_bytes, 4 << 20);
+  EXPECT_GT(device.free_bytes, 1 << 20);
+  EXPECT_GT(device.download_rate, 0.0);
 }
 
 TEST(CudaBackendHostBytesTest, CountTilesAndStagedRows) {

@@ -87,6 +87,20 @@ TEST(Communicator, SumIsThatOfAllRanksInEveryElement) {
   }
 }
 
+TEST(Communicator, SumOfDisjointNumbersHasTheirBits) {
+  constexpr std::size_t kCount = 50;
+  const auto ranks = static_cast<std::size_t>(world().size());
+  const auto number = [](std::size_t at) { return 1.0 / (3.0 + static_cast<double>(at)); };
+  std::vector<double> values(kCount);
+  for (auto at = static_cast<std::size_t>(world().rank()); at < kCount; at += ranks)
+    values[at] = number(at);
+
+  world().all_reduce_sum(values);
+
+  for (std::size_t at = 0; at < kCount; ++at)
+    ASSERT_EQ(values[at], number(at)) << at;
+}
+
 TEST(Communicator, MaximumIsThatOfAllRanksInEveryElement) {
   auto values = vector_of(world().rank(), 77);
 

@@ -8,6 +8,27 @@
 
 namespace bulksim {
 
+/// The module with everything of CUDA, found like any shared library.
+inline constexpr char kCudaModule[] = "libbulksim_cuda.so";
+
+/// Whether the program was built together with its module.
+bool has_cuda_module();
+
+/// The device of a process, as far as a plan needs to know it.
+struct CudaDevice {
+  int node_rank = 0;            ///< the device is this modulo the devices that can be seen
+  std::string description;      ///< name, UUID and PCI id
+  std::string uuid;             ///< "GPU-6e23b3d4-...", the same for all ranks that share it
+  std::int64_t free_bytes = 0;  ///< of its memory
+  std::int64_t l2_bytes = 0;    ///< of its L2 cache
+  double download_rate = 0.0;   ///< measured bytes a second, device to pinned host memory
+};
+
+/// Finds the device of this process and warms it up: its context is made, every kernel of a run has
+/// been launched once, and the result was right. Throws Error (69) when the module, a library of
+/// it, the driver or a device is missing or fails.
+CudaDevice find_cuda_device(int node_rank, const std::string& module = kCudaModule);
+
 /// What a CUDA backend computes with; no choice here changes a bit of a result.
 struct CudaBackendOptions {
   TileGrid grid;
@@ -16,7 +37,7 @@ struct CudaBackendOptions {
   int writers = 2;                    ///< threads that check finished tiles and hand them on
   int pinned_tiles = 8;               ///< tiles in pinned host memory, on their way out
   std::int64_t slice_items = 262144;  ///< item rows inverted at a time, at most (at least a tile)
-  std::string module = "libbulksim_cuda.so";  ///< what is loaded, found like any shared library
+  std::string module = kCudaModule;
 };
 
 /// A backend on a CUDA device. It lives in a module of its own, so that the program starts where
@@ -28,5 +49,13 @@ std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& o
 ///
 /// `chunk_nnz` are the entries of the fullest chunk.
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz);
+
+/// Device memory that a chunk of items needs, in bytes, with room for one tile and the queries:
+///
+///   8 query entries + 16 labels + 56 entries + 16 items + labels / 4 a block + 8 cells of a tile
+///
+/// Labels are the columns of the queries, at most `columns`.
+std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,
+                                       std::int64_t items, std::int64_t item_nnz);
 
 }  // namespace bulksim

@@ -50,6 +50,8 @@ class Communicator {
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
   /// Element-wise sum, in place. Every rank has the same number of values.
   virtual void all_reduce_sum(std::span<std::int64_t> values) = 0;
+  /// The same for values of which all ranks but one have 0: then the sum is exact.
+  virtual void all_reduce_sum(std::span<double> values) = 0;
   /// Element-wise maximum, in place. Every rank has the same number of values.
   virtual void all_reduce_max(std::span<std::int64_t> values) = 0;
 };

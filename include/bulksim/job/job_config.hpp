@@ -45,6 +45,13 @@ enum class Guard {
   kAccept,  ///< the change is published
 };
 
+/// What the tiles are computed with.
+enum class BackendWish {
+  kAuto,  ///< the devices where every rank has one, else the processors
+  kCpu,
+  kCuda,  ///< the devices, or nothing
+};
+
 /// Everything a user says about a run; valid once it exists.
 struct JobConfig {
   std::string items;
@@ -63,6 +70,7 @@ struct JobConfig {
   std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles
   std::optional<std::int64_t> memory;      ///< bytes a rank may use
   std::optional<int> threads;              ///< of a rank
+  BackendWish backend = BackendWish::kAuto;
   std::optional<std::int64_t> max_output;  ///< bytes
   Repeat repeat = Repeat::kReuse;
   Durability durability = Durability::kOn;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "bulksim/backend/cuda_backend.hpp"
 #include "bulksim/comm/communicator.hpp"
 
 namespace bulksim {
@@ -14,6 +15,7 @@ struct RankResources {
   std::int64_t memory = 0;  ///< bytes that this rank may use
   std::int64_t held = 0;    ///< bytes of memory that it holds already
   std::int64_t peak = 0;    ///< bytes that it held at most so far
+  std::optional<CudaDevice> device = std::nullopt;  ///< what it computes with, if not its cores
 };
 
 /// Without `threads`, the cores of the affinity mask or the cgroup quota, shared by the ranks of

@@ -22,6 +22,7 @@ struct Schedule {
   std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
   std::string chunk_limit;            ///< what made the chunk no larger
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
+  std::string query_limit;            ///< what made the batch no larger
   MemoryTable memory;                 ///< what the run will hold
   std::int64_t peak_before = 0;       ///< bytes that the survey held at most
 
@@ -31,8 +32,16 @@ struct Schedule {
 
 /// Chooses chunk and query batch so that the expected peak stays within `resources.memory`; throws
 /// Error (71) with the table when even the smallest choice does not.
+///
+/// On a device three limits more: queries and two item blocks fill at most half of its L2 cache,
+/// the tiles of a chunk come down in at most 0.1 s, and everything takes at most 0.7 of its free
+/// memory.
 Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys& surveys,
                        const RankResources& resources);
+
+/// What a rank's backend computes with.
+CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources);
+CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources);
 
 /// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous
 /// runs of nearly equal predicted cost. A run ends within a column of tiles, or within a part,

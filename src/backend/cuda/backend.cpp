@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -24,6 +25,9 @@ namespace {
 using cuda::ChunkQueue;
 using cuda::Delivery;
 using cuda::PinnedTile;
+
+/// 1 MiB: hashed and written while it is in the cache of a core.
+constexpr std::int64_t kStripeValues = 1 << 18;
 
 std::string host_name() {
   char name[256] = {};
@@ -61,16 +65,16 @@ class Pipeline {
     }
   }
 
-  ~Pipeline() {
-    chunks_.close();
-    stop();
-    threads_.clear();
-  }
+  ~Pipeline() { halt(); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  void submit(ItemChunk chunk) { chunks_.submit(std::move(chunk)); }
-  void drain() { chunks_.drain(); }
+  void submit(ItemChunk chunk) {
+    halting_on_failure([&] { chunks_.submit(std::move(chunk)); });
+  }
+  void drain() {
+    halting_on_failure([&] { chunks_.drain(); });
+  }
   std::int64_t recomputed() const { return recomputed_; }
 
  private:
@@ -88,6 +92,23 @@ class Pipeline {
     stop();
   }
 
+  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+  template <class Step>
+  void halting_on_failure(const Step& step) {
+    try {
+      step();
+    } catch (...) {
+      halt();
+      throw;
+    }
+  }
+
+  void halt() {
+    chunks_.close();
+    stop();
+    threads_.clear();
+  }
+
   void stop() {
     stopped_ = true;
     deliveries_.close();
@@ -103,14 +124,20 @@ class Pipeline {
 
   void write() {
     const auto writer = sink_.make_writer();
+    const TileShape& shape = options_.grid.tile();
+    const std::int64_t stripe_rows = std::max<std::int64_t>(1, kStripeValues / shape.items);
     while (auto delivery = deliveries_.pop()) {
       if (stopped_) return;
       PinnedTile& pinned = *delivery->pinned;
       pinned.arrived.wait();
       verify(delivery->chunk->chunk, delivery->tile, pinned);
-      const TileShape& shape = options_.grid.tile();
       writer->begin(delivery->tile);
-      writer->write({delivery->tile, 0, shape.queries, pinned.values.view()});
+      for (std::int64_t row = 0; row < shape.queries; row += stripe_rows) {
+        const std::int64_t rows = std::min(stripe_rows, shape.queries - row);
+        writer->write({delivery->tile, row, rows,
+                       pinned.values.view().subspan(static_cast<std::size_t>(row * shape.items),
+                                                    static_cast<std::size_t>(rows * shape.items))});
+      }
       writer->finish();
       ring_.give_back(&pinned);
       chunks_.tile_done(*delivery->chunk);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "bulksim/comm/nccl_communicator.hpp"
+#include "comm/nccl/calls.hpp"
+
+namespace bulksim::nccl {
+
+/// `make_nccl_world` with these functions; null where this rank has none, with the reason.
+NcclWorld make_world(const Calls* calls, const std::string& why_not, Communicator& control,
+                     int node_rank, const CommunicatorOptions& options);
+
+/// The ranks meet over NCCL; throws Error (69) when they do not within the deadline.
+std::unique_ptr<Communicator> make_communicator(const Calls& calls, Communicator& control,
+                                                int node_rank, const CommunicatorOptions& options);
+
+}  // namespace bulksim::nccl

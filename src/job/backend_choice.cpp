@@ -1,0 +1,87 @@
+#include "job/backend_choice.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "bulksim/job/agreement.hpp"
+#include "bulksim/job/schedule.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What a rank has found: its device, or why it has none.
+struct Finding {
+  std::optional<CudaDevice> device;
+  std::string why_not;
+};
+
+Finding look_for_device(JobContext context) {
+  try {
+    return {find_cuda_device(context.mpi.node_rank()), ""};
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnavailable) throw;
+    return {std::nullopt, error.what()};
+  }
+}
+
+/// One line of every rank, at every rank.
+std::vector<std::string> exchange_lines(Communicator& comm, const std::string& line) {
+  std::string all;
+  for (const auto& one : comm.gather(std::as_bytes(std::span(line)))) {
+    all.append(reinterpret_cast<const char*>(one.data()), one.size()).push_back('\n');
+  }
+  std::istringstream in(broadcast_text(comm, all));
+  std::vector<std::string> lines;
+  for (std::string one; std::getline(in, one);)
+    lines.push_back(one);
+  return lines;
+}
+
+std::string at_rank(std::size_t rank, std::size_t ranks) {
+  return ranks == 1 ? "" : "rank " + std::to_string(rank) + ": ";
+}
+
+}  // namespace
+
+bool Devices::are_distinct() const {
+  return std::set<std::string>(all.begin(), all.end()).size() == all.size();
+}
+
+Devices choose_devices(const JobConfig& config, JobContext context) {
+  Communicator& comm = context.mpi.world();
+  if (config.backend == BackendWish::kCpu) return {};
+  if (config.backend == BackendWish::kAuto && !has_cuda_module()) return {};
+  Finding finding;
+  together(comm, [&] { finding = look_for_device(context); });
+  const auto reasons = exchange_lines(comm, finding.why_not);
+  const auto without =
+      std::find_if(reasons.begin(), reasons.end(), [](const auto& why) { return !why.empty(); });
+  if (without == reasons.end()) {
+    return {finding.device, exchange_lines(comm, finding.device->description)};
+  }
+  const std::string why =
+      at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
+  if (config.backend == BackendWish::kCuda) {
+    throw AgreedError(ExitCode::kUnavailable, "--backend cuda cannot be had: " + why +
+                                                  " (say --backend cpu, or run where each rank "
+                                                  "sees a GPU and its driver)");
+  }
+  context.log.info("backend", "computing on the CPU: " + why, {{"backend", "cpu"}});
+  return {};
+}
+
+std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources) {
+  if (resources.device) return make_cuda_backend(cuda_options(plan, resources));
+  return make_cpu_backend(cpu_options(plan, resources));
+}
+
+std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources) {
+  if (resources.device) {
+    return make_filtering_backend(make_backend(plan, resources), plan.grid, *plan.cut);
+  }
+  return make_cpu_pair_backend(cpu_options(plan, resources), *plan.cut);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/job/compute_job.hpp"
+#include "bulksim/job/plan.hpp"
+#include "bulksim/job/resources.hpp"
+
+namespace bulksim {
+
+/// The devices of all ranks, in their order; none when the ranks compute on their processors.
+struct Devices {
+  std::optional<CudaDevice> own;
+  std::vector<std::string> all;  ///< name, UUID and PCI id of each rank's device
+
+  /// Whether no two ranks share one.
+  bool are_distinct() const;
+};
+
+/// Finds and warms up the device of every rank, as far as `config` wants one. Without a wish the
+/// ranks take their devices when every one has one, and otherwise say in one line why not. Throws
+/// AgreedError (69) when a device is demanded and missing. A collective.
+Devices choose_devices(const JobConfig& config, JobContext context);
+
+/// The backend of this rank for the full matrix, and for pairs.
+std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources);
+std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources);
+
+}  // namespace bulksim

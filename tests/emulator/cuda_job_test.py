@@ -1,0 +1,133 @@
+"""The whole job on the emulated device: the very bytes that the processors give.
+
+  cuda_job_test.py --program P --failpoints P --emulated FOLDER --work FOLDER
+"""
+
+import argparse
+import filecmp
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "crash"))
+from support import files_of  # noqa: E402
+
+DEVICE = "emulated device (GPU-00010203-"
+
+
+class Bench:
+    def __init__(self):
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--program", required=True)
+        parser.add_argument("--failpoints", required=True)
+        parser.add_argument("--emulated", required=True)
+        parser.add_argument("--work", type=pathlib.Path, required=True)
+        self.arguments = parser.parse_args()
+        self.folder = self.arguments.work
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.failures = 0
+        self.errors = ""
+        subprocess.run([self.arguments.program, "generate", "titles43", "--items", "1500",
+                        "--queries", "100", "-q", "-o", self.folder / "in"], check=True)
+
+    def run(self, out, *options, ranks=1, emulated=True, program=None, points="",
+            command="compute"):
+        """The exit code and the standard output; messages are in `errors`."""
+        launcher = ["mpirun", "-q", "-n", str(ranks)] if ranks > 1 else []
+        environment = dict(os.environ, BULKSIM_FAILPOINTS=points)
+        if emulated:
+            environment["LD_LIBRARY_PATH"] = self.arguments.emulated
+        done = subprocess.run(
+            [*launcher, program or self.arguments.program, command, self.folder / "in_items.csr",
+             self.folder / "in_queries.csr", "-o", self.folder / out, "-j", "2", "--tile", "32x256",
+             *options], env=environment, capture_output=True, text=True, timeout=100)
+        self.errors = done.stderr
+        return done.returncode, done.stdout
+
+    def check(self, holds, claim):
+        print("ok" if holds else "FAILED", claim, flush=True)
+        if not holds:
+            self.failures += 1
+            print(self.errors)
+
+    def same(self, out, reference):
+        mine, theirs = files_of(self.folder / out), files_of(self.folder / reference)
+        return sorted(mine) == sorted(theirs) and all(
+            filecmp.cmp(mine[name], theirs[name], shallow=False) for name in mine)
+
+    def report(self, out):
+        return json.loads((self.folder / out / "CURRENT" / "report.json").read_text())
+
+
+def full_matrix(bench):
+    bench.run("cpu", "--backend", "cpu")
+    bench.check(bench.report("cpu")["devices"] == [], "the processors are no device")
+    for ranks in (1, 2):
+        out = f"cuda{ranks}"
+        code, _ = bench.run(out, "--backend", "cuda", ranks=ranks)
+        bench.check(code == 0 and bench.same(out, "cpu"), f"{ranks} ranks give the bytes of the CPU")
+        bench.check(f"computing on {DEVICE}" in bench.errors, "the log names the device")
+        devices = bench.report(out)["devices"]
+        bench.check(len(devices) == ranks and DEVICE in devices[0], "the report names each device")
+        bench.check(bench.report(out)["backend"].startswith("cuda ("), "the report names the backend")
+    shown = subprocess.run([bench.arguments.program, "show", bench.folder / "cuda1"],
+                           capture_output=True, text=True).stdout
+    bench.check(f"computed by cuda ({DEVICE}" in shown, "show names the device")
+
+
+def choice(bench):
+    code, _ = bench.run("auto")
+    bench.check(code == 0 and DEVICE in bench.report("auto")["backend"], "auto takes a device")
+    _, cuda = bench.run("plan", "--json", command="plan")
+    _, cpu = bench.run("plan", "--json", "--backend", "cpu", command="plan")
+    cuda, cpu = json.loads(cuda), json.loads(cpu)
+    bench.check((cuda["backend"], cpu["backend"]) == ("cuda", "cpu"), "plan names the backend")
+    bench.check(cuda["plan_id"] == cpu["plan_id"], "the backend is no part of the plan")
+
+
+def without_device(bench):
+    code, _ = bench.run("none", emulated=False)
+    if not json.dumps(bench.report("none")["devices"]) == "[]":
+        print("skipped: there is a device here")
+        return
+    lines = [line for line in bench.errors.splitlines() if "computing on the CPU" in line]
+    bench.check(code == 0 and len(lines) == 1, "auto says once that it takes the CPU")
+    code, _ = bench.run("none2", "--backend", "cuda", "-q", emulated=False)
+    bench.check(code == 69 and len(bench.errors.splitlines()) == 1 and
+                "--backend cpu" in bench.errors, "cuda without a device is 69 and one sentence")
+
+
+def resumed(bench):
+    code, _ = bench.run("mixed", "--backend", "cpu", program=bench.arguments.failpoints,
+                        points="rank0:tile.finish=kill@7")
+    bench.check(code == -9, "a run on the CPU is killed")
+    code, _ = bench.run("mixed", "--backend", "cuda")
+    bench.check(code == 0 and bench.same("mixed", "cpu"), "the device finishes what the CPU began")
+    bench.check(bench.report("mixed")["tiles"]["resumed"] > 0, "and keeps what was done")
+
+
+def pairs(bench):
+    for name, options in {"threshold": ["-t", "0.2", "--below", "0.7"], "nonzero": ["--nonzero"],
+                          "topk": ["-k", "5"], "sample": ["--sample-per-query", "3"]}.items():
+        bench.run(name + "-cpu", "--backend", "cpu", *options)
+        code, _ = bench.run(name + "-cuda", "--backend", "cuda", *options)
+        bench.check(code == 0 and bench.same(name + "-cuda", name + "-cpu"),
+                    f"{name} gives the bytes of the CPU")
+        bench.check(DEVICE in bench.report(name + "-cuda")["backend"], f"{name} runs on the device")
+
+
+def main():
+    bench = Bench()
+    full_matrix(bench)
+    choice(bench)
+    without_device(bench)
+    resumed(bench)
+    pairs(bench)
+    sys.exit(1 if bench.failures else 0)
+
+
+main()

@@ -1,0 +1,467 @@
+// The communicator over NCCL with a stand-in for its library: ranks are threads, and any of them
+// may meet any of the faults.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "comm/nccl/world.hpp"
+#include "emulated_runtime.hpp"
+#include "test_support.hpp"
+
+namespace bulksim {
+namespace {
+
+constexpr int kRanks = 3;
+
+enum class Fault {
+  kNone,
+  kOtherVersion,
+  kNoIdentity,
+  kInitFails,
+  kInitHangs,
+  kInitFailsLater,
+  kCallFails,
+  kCallFailsLater,
+  kPeerIsLost,  ///< what was called never comes to its end
+};
+
+std::string name_of(Fault fault) {
+  static constexpr const char* kNames[] = {"None",      "OtherVersion",   "NoIdentity",
+                                           "InitFails", "InitHangs",      "InitFailsLater",
+                                           "CallFails", "CallFailsLater", "PeerIsLost"};
+  return kNames[static_cast<int>(fault)];
+}
+
+/// A rank's part of a call whose data moves once all it needs have come.
+struct Part {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+  bool here = false;
+};
+using Parts = std::array<Part, kRanks>;
+
+/// What the stand-in knows of all ranks.
+struct Library {
+  std::mutex mutex;
+  Fault fault = Fault::kNone;
+  int faulty = 0;
+  int met = 0;
+  int collectives = 0;
+  int made = 0;
+  std::atomic<int> aborted = 0;
+  std::atomic<int> destroyed = 0;
+  Parts parts;
+};
+
+Library* library = nullptr;
+thread_local int this_rank = 0;
+
+bool is_faulty(Fault fault) {
+  return library->fault == fault && library->faulty == this_rank;
+}
+
+}  // namespace
+}  // namespace bulksim
+
+/// A rank's end of the stand-in; the library's header declares the name.
+struct ncclComm {
+  int rank = 0;
+  bool in_handshake = true;
+  bool in_call = false;
+};
+
+namespace bulksim {
+namespace {
+
+ncclResult_t get_version(int* version) {
+  *version = is_faulty(Fault::kOtherVersion) ? 22703 : 22809;
+  return ncclSuccess;
+}
+
+ncclResult_t make_identity(ncclUniqueId* identity) {
+  if (library->fault == Fault::kNoIdentity) return ncclSystemError;
+  std::memset(identity, 7, sizeof *identity);
+  return ncclSuccess;
+}
+
+ncclResult_t init(ncclComm_t* comm, int, ncclUniqueId identity, int rank, ncclConfig_t* config) {
+  const std::lock_guard lock(library->mutex);
+  EXPECT_EQ(config->blocking, 0);
+  EXPECT_EQ(identity.internal[100], 7);
+  *comm = new ncclComm{rank};
+  ++library->made;
+  if (is_faulty(Fault::kInitFails)) return ncclSystemError;
+  if (!is_faulty(Fault::kInitHangs)) ++library->met;
+  return ncclInProgress;
+}
+
+ncclResult_t state_of(ncclComm_t comm, ncclResult_t* state) {
+  const std::lock_guard lock(library->mutex);
+  *state = ncclSuccess;
+  if (comm->in_handshake) {
+    comm->in_handshake = library->met < kRanks;
+    if (is_faulty(Fault::kInitFailsLater))
+      *state = ncclRemoteError;
+    else if (comm->in_handshake)
+      *state = ncclInProgress;
+  } else if (comm->in_call) {
+    comm->in_call =
+        library->parts[static_cast<std::size_t>(comm->rank)].here || is_faulty(Fault::kPeerIsLost);
+    if (is_faulty(Fault::kCallFailsLater))
+      *state = ncclRemoteError;
+    else if (comm->in_call)
+      *state = ncclInProgress;
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t free_comm(ncclComm_t comm) {
+  delete comm;
+  ++library->destroyed;
+  return ncclSuccess;
+}
+
+ncclResult_t abort_comm(ncclComm_t comm) {
+  delete comm;
+  ++library->aborted;
+  return ncclSuccess;
+}
+
+/// A rank comes with its part; `finish` is called with the lock held.
+template <class Finish>
+ncclResult_t take_part(ncclComm_t comm, Part part, const Finish& finish) {
+  if (is_faulty(Fault::kCallFails)) return ncclInvalidUsage;
+  const std::lock_guard lock(library->mutex);
+  comm->in_call = true;
+  part.here = true;
+  if (is_faulty(Fault::kPeerIsLost)) return ncclInProgress;
+  library->parts[static_cast<std::size_t>(comm->rank)] = part;
+  finish(library->parts);
+  return ncclInProgress;
+}
+
+/// The last of all ranks moves the data.
+template <class Move>
+ncclResult_t take_part_of_all(ncclComm_t comm, Part part, const Move& move) {
+  return take_part(comm, part, [&](Parts& parts) {
+    if (!std::all_of(parts.begin(), parts.end(), [](const Part& one) { return one.here; })) return;
+    move(parts);
+    parts = {};
+    ++library->collectives;
+  });
+}
+
+/// Rank 0 receives from one rank after the other.
+void deliver(Parts& parts) {
+  const auto peer = reinterpret_cast<std::size_t>(parts[0].from);
+  if (!parts[0].here || !parts[peer].here) return;
+  std::memcpy(parts[0].to, parts[peer].from, parts[peer].bytes);
+  parts[0] = {};
+  parts[peer] = {};
+}
+
+template <class T>
+void reduce(Parts& parts, ncclRedOp_t operation) {
+  std::vector<T> all(parts[0].bytes / sizeof(T));
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    EXPECT_EQ(parts[rank].bytes, parts[0].bytes);
+    const auto* from = static_cast<const T*>(parts[rank].from);
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      if (rank == 0)
+        all[at] = from[at];
+      else if (operation == ncclSum)
+        all[at] += from[at];
+      else
+        all[at] = std::max(all[at], from[at]);
+    }
+  }
+  for (const auto& part : parts)
+    std::memcpy(part.to, all.data(), part.bytes);
+}
+
+ncclResult_t all_reduce(const void* from, void* to, size_t count, ncclDataType_t type,
+                        ncclRedOp_t operation, ncclComm_t comm, cudaStream_t) {
+  return take_part_of_all(comm, {from, to, 8 * count}, [=](Parts& parts) {
+    type == ncclInt64 ? reduce<std::int64_t>(parts, operation) : reduce<double>(parts, operation);
+  });
+}
+
+ncclResult_t broadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
+                       ncclComm_t comm, cudaStream_t) {
+  EXPECT_EQ(type, ncclUint8);
+  return take_part_of_all(comm, {from, to, count}, [=](Parts& parts) {
+    const auto& source = parts[static_cast<std::size_t>(root)];
+    for (const auto& part : parts)
+      std::memmove(part.to, source.from, source.bytes);
+  });
+}
+
+ncclResult_t receive(void* to, size_t count, ncclDataType_t, int peer, ncclComm_t comm,
+                     cudaStream_t) {
+  return take_part(comm, {reinterpret_cast<const void*>(std::uintptr_t(peer)), to, count}, deliver);
+}
+
+ncclResult_t send(const void* from, size_t count, ncclDataType_t, int, ncclComm_t comm,
+                  cudaStream_t) {
+  return take_part(comm, {from, nullptr, count}, deliver);
+}
+
+const char* error_text(ncclResult_t status) {
+  return status == ncclRemoteError ? "remote process exited" : "something went wrong";
+}
+
+constexpr nccl::Calls kStandIn{
+    get_version, make_identity, init,       state_of,  [](ncclComm_t) { return ncclSuccess; },
+    free_comm,   abort_comm,    all_reduce, broadcast, send,
+    receive,     error_text};
+
+/// What the ranks of one process share to meet without MPI.
+struct Meeting {
+  std::barrier<> barrier{kRanks};
+  std::atomic<bool> lost = false;  // a rank
+  std::array<std::vector<std::byte>, kRanks> bytes;
+};
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return kRanks; }
+  void barrier() override {
+    meeting_.barrier.arrive_and_wait();
+    if (meeting_.lost) throw Error(ExitCode::kUnavailable, "a rank is lost");
+  }
+  void wait_for_all() override { barrier(); }
+  void broadcast(std::vector<std::byte>& bytes) override {
+    if (rank_ == 0) meeting_.bytes[0] = bytes;
+    barrier();
+    bytes = meeting_.bytes[0];
+    barrier();
+  }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    meeting_.bytes[static_cast<std::size_t>(rank_)].assign(bytes.begin(), bytes.end());
+    barrier();
+    std::vector<std::vector<std::byte>> all;
+    if (rank_ == 0) all.assign(meeting_.bytes.begin(), meeting_.bytes.end());
+    barrier();
+    return all;
+  }
+  void all_reduce_sum(std::span<std::int64_t>) override { std::abort(); }
+  void all_reduce_sum(std::span<double>) override { std::abort(); }
+  void all_reduce_max(std::span<std::int64_t>) override { std::abort(); }
+
+ private:
+  Meeting& meeting_;
+  int rank_;
+};
+
+class NcclTest : public testing::Test {
+ protected:
+  NcclTest() {
+    emulator::reset_runtime({.devices = kRanks});
+    library = &library_;
+  }
+  ~NcclTest() override {
+    library = nullptr;
+    emulator::reset_runtime();
+    EXPECT_EQ(emulator::live_objects(), 0);
+  }
+
+  /// Runs `body` on every rank; what each has thrown, as "69: sentence", or "nothing".
+  template <class Body>
+  std::array<std::string, kRanks> on_all_ranks(const Body& body) {
+    Meeting meeting;
+    std::array<std::string, kRanks> thrown;
+    {
+      std::vector<std::jthread> threads;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        threads.emplace_back([&, rank] {
+          this_rank = rank;
+          ThreadCommunicator control(meeting, rank);
+          thrown[static_cast<std::size_t>(rank)] = test::error_of([&] { body(control, rank); });
+          if (thrown[static_cast<std::size_t>(rank)] != "nothing") meeting.lost = true;
+          meeting.barrier.arrive_and_drop();  // the others wait no longer for this rank
+        });
+      }
+    }
+    return thrown;
+  }
+
+  NcclWorld make_world(Communicator& control, const std::string& why_not = "") {
+    return nccl::make_world(why_not.empty() ? &kStandIn : nullptr, why_not, control, control.rank(),
+                            {.deadline_seconds = deadline_});
+  }
+
+  Library library_;
+  double deadline_ = 20.0;  ///< seconds
+};
+
+TEST_F(NcclTest, ReducesAndMovesWhatEveryRankHas) {
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control);
+    Communicator& world = *made.world;
+    std::vector<std::int64_t> sums{rank + 1, -rank};
+    std::vector<std::int64_t> largest{rank == 1 ? 9 : -5};
+    std::vector<double> disjoint(kRanks);
+    disjoint[static_cast<std::size_t>(rank)] = 1.0 / (rank + 3);
+    std::vector<std::byte> bytes(rank == 0 ? 5U : 2U, static_cast<std::byte>(rank + 65));
+
+    world.all_reduce_sum(sums);
+    world.all_reduce_max(largest);
+    world.all_reduce_sum(disjoint);
+    world.broadcast(bytes);
+    const auto gathered =
+        world.gather(std::vector<std::byte>(static_cast<std::size_t>(rank * 4), std::byte{7}));
+
+    EXPECT_EQ(made.library, "NCCL 2.28.9");
+    EXPECT_EQ(sums, (std::vector<std::int64_t>{6, -3}));
+    EXPECT_EQ(largest, (std::vector<std::int64_t>{9}));
+    EXPECT_EQ(disjoint, (std::vector<double>{1.0 / 3, 1.0 / 4, 1.0 / 5}));
+    EXPECT_EQ(bytes, std::vector<std::byte>(5, std::byte{65}));
+    if (rank != 0) return;
+    ASSERT_EQ(gathered.size(), 3U);
+    EXPECT_EQ(gathered[0].size(), 0U);
+    EXPECT_EQ(gathered[2], std::vector<std::byte>(8, std::byte{7}));
+  });
+
+  EXPECT_EQ(thrown, (std::array<std::string, kRanks>{"nothing", "nothing", "nothing"}));
+  EXPECT_EQ(library_.destroyed, kRanks);
+  EXPECT_EQ(library_.aborted, 0);
+}
+
+TEST_F(NcclTest, SplitsWhatIsTooLongForItsBuffers) {
+  constexpr std::size_t kCount = (std::size_t{8} << 20) / 8 + 1000;
+
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values(kCount, rank);
+    values.back() = 10;
+
+    made.world->all_reduce_sum(values);
+
+    EXPECT_EQ(values.front(), 3);
+    EXPECT_EQ(values[kCount - 2], 3);
+    EXPECT_EQ(values.back(), 30);
+  });
+
+  EXPECT_EQ(thrown[0], "nothing");
+  EXPECT_EQ(library_.collectives, 2);
+}
+
+TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control, rank == 2 ? "cannot load 'libnccl.so.2'" : "");
+
+    EXPECT_EQ(made.world, nullptr);
+    EXPECT_EQ(made.why_not, "rank 2: cannot load 'libnccl.so.2'");
+  });
+
+  EXPECT_EQ(thrown[0], "nothing");
+}
+
+TEST_F(NcclTest, case_53_counts_that_differ_are_refused_by_all_before_any_data_moves) {
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values(rank == 1 ? 5U : 4U, 1);
+
+    const std::string sentence = test::error_of([&] { made.world->all_reduce_sum(values); });
+
+    EXPECT_EQ(sentence.substr(0, 3), "70:");
+    EXPECT_NE(sentence.find("rank 0 is in all_reduce_sum with 4 values, rank 1 in all_reduce_sum "
+                            "with 5 values"),
+              std::string::npos)
+        << sentence;
+    EXPECT_EQ(library->collectives, 0);
+    values.assign(1, rank);
+    made.world->all_reduce_sum(values);
+    EXPECT_EQ(values[0], 3);
+  });
+
+  EXPECT_EQ(thrown[0], "nothing");
+}
+
+TEST_F(NcclTest, AStuckDeviceIsGivenUpAtTheDeadline) {
+  deadline_ = 0.1;
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values{1};
+    control.barrier();
+    if (rank == 0) emulator::stall_events();
+    control.barrier();
+
+    made.world->all_reduce_sum(values);
+  });
+
+  for (const std::string& sentence : thrown) {
+    EXPECT_EQ(sentence.substr(0, 3), "69:");
+    EXPECT_NE(sentence.find("in all_reduce_sum, has waited"), std::string::npos) << sentence;
+  }
+  EXPECT_EQ(library_.aborted, kRanks);
+}
+
+TEST_F(NcclTest, IsOfNoUseAfterAFault) {
+  library_.fault = Fault::kCallFails;
+  library_.faulty = 0;
+  deadline_ = 0.1;
+
+  const auto thrown = on_all_ranks([&](Communicator& control, int) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values{1};
+    test::error_of([&] { made.world->all_reduce_sum(values); });
+
+    made.world->all_reduce_sum(values);
+  });
+
+  EXPECT_NE(thrown[0].find("was given up before"), std::string::npos) << thrown[0];
+}
+
+using FaultCase = std::tuple<Fault, int>;
+
+class NcclFaultTest : public NcclTest, public testing::WithParamInterface<FaultCase> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, NcclFaultTest,
+    testing::Combine(testing::Values(Fault::kOtherVersion, Fault::kNoIdentity, Fault::kInitFails,
+                                     Fault::kInitHangs, Fault::kInitFailsLater, Fault::kCallFails,
+                                     Fault::kCallFailsLater, Fault::kPeerIsLost),
+                     testing::Values(0, 1, 2)),
+    [](const auto& test_case) {
+      return name_of(std::get<0>(test_case.param)) + "AtRank" +
+             std::to_string(std::get<1>(test_case.param));
+    });
+
+TEST_P(NcclFaultTest, case_52_every_rank_ends_with_69_and_nothing_is_left_at_work) {
+  library_.fault = std::get<0>(GetParam());
+  library_.faulty = std::get<1>(GetParam());
+  deadline_ = 0.1;
+
+  const auto thrown = on_all_ranks([&](Communicator& control, int) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values{1, 2, 3};
+    made.world->all_reduce_sum(values);
+    made.world->barrier();  // who was not hurt goes on
+  });
+
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::string& sentence = thrown[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(sentence.substr(0, 3), "69:") << "rank " << rank << ": " << sentence;
+    EXPECT_NE(sentence.find("rank "), std::string::npos) << sentence;
+  }
+  EXPECT_EQ(library_.aborted, library_.made);
+  EXPECT_EQ(library_.destroyed, 0);
+}
+
+}  // namespace
+}  // namespace bulksim
