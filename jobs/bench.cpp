@@ -25,6 +25,8 @@ CommandSyntax bench_syntax() {
               {"threads", 'j', "1", "threads"},
               {"repeats", 0, "5", "passes; the median is told"},
               {"simd", 0, "best", "best, avx512, avx2, sse4 or scalar"},
+              {"block-sums", 0, "off", "on: also with the terms of the block sums"},
+              {"softmax-scale", 0, "20", "of the block sums"},
               {"json", 0, "", "JSON instead of text", kFlag},
               {"help", 'h', "", "this text", kFlag},
           }};
@@ -46,6 +48,9 @@ int run_bench(const std::vector<std::string>& words) {
   bench.repeats = static_cast<int>(options.integer("repeats", 1, 1000));
   constexpr Simd kTargets[] = {Simd::kBest, Simd::kAvx512, Simd::kAvx2, Simd::kSse4, Simd::kScalar};
   bench.simd = kTargets[options.choice("simd", {"best", "avx512", "avx2", "sse4", "scalar"})];
+  if (options.choice("block-sums", {"off", "on"}) == 1) {
+    bench.softmax_scale = options.real("softmax-scale", kLeastSoftmaxScale, kMostSoftmaxScale);
+  }
   bench.format = options.flag("json") ? BenchFormat::kJson : BenchFormat::kText;
   run_kernel_bench(system_file_calls(), bench, std::cout);
   return 0;

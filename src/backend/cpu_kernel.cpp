@@ -20,6 +20,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backend/softmax_vectors_inl.hpp"
 #include "backend/sum_vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -107,9 +108,9 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 
 /// Adds the dense columns to the items [begin, end), a whole number of steps, rounds, stores and
 /// leaves zeros for the next query. Returns the sum of all A.
-template <class Cosines, Identities kIdentities>
+template <class Cosines, Identities kIdentities, Terms kTerms>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
-                                float* HWY_RESTRICT out) {
+                                float* HWY_RESTRICT out, NonzeroList& nonzero) {
   const Group zero{hn::Set(Sums(), Cosines::kZero), hn::Set(Sums(), Cosines::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
@@ -133,6 +134,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       Cosines::store(groups[g], pass.inverse_one, out + g * kGroupItems);
       store(zero, pass.sums + at);
     }
+    if constexpr (kTerms == Terms::kOn) append_nonzero(out, kStepItems, nonzero);
   }
   HWY_ALIGN std::int64_t lanes[kLanes];
   hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
@@ -143,9 +145,9 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
 }
 
 /// One query: returns the number of segments whose identity does not hold.
-template <class Cosines, Identities kIdentities>
+template <class Cosines, Identities kIdentities, Terms kTerms>
 HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
-                                  float inverse_one, float* out) {
+                                  float inverse_one, float* out, BlockTerm* terms) {
   const ItemBlock& block = *task.block;
   KernelScratch& scratch = *task.scratch;
   std::int64_t* sums = scratch.accumulators();
@@ -162,25 +164,34 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
   for (std::size_t begin = 0; begin < items; begin += kFineRows) {
     const std::size_t end = HWY_MIN(begin + kFineRows, items);
     const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
-    std::uint64_t sum = finish<Cosines, kIdentities>(pass, begin, whole, out + begin);
+    NonzeroList nonzero{scratch.nonzero(), 0};
+    std::uint64_t sum =
+        finish<Cosines, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
     if (whole < end) {  // the last step hangs over the edge
       float edge[kStepItems];
-      sum += finish<Cosines, kIdentities>(pass, whole, whole + kStepItems, edge);
+      sum += finish<Cosines, kIdentities, kTerms>(pass, whole, whole + kStepItems, edge, nonzero);
       std::memcpy(out + whole, edge, (end - whole) * sizeof(float));
     }
     failed += sum != parted.expected[begin / kFineRows];
+    if constexpr (kTerms == Terms::kOn) {
+      if (!query.empty()) *terms = term_of(nonzero, end - begin, task.exp_scale, inverse_one);
+      ++terms;
+    }
   }
   return failed;
 }
 
-template <class Cosines, Identities kIdentities>
+template <class Cosines, Identities kIdentities, Terms kTerms>
 std::int64_t run(const BlockTask& task, float inverse_one) {
   const std::int64_t items = task.block->items();
   std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Cosines::kZero);
   std::int64_t failed = 0;
   float* out = task.out;
+  BlockTerm* terms = task.terms;
   for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
-    failed += run_query<Cosines, kIdentities>(task, task.queries->row(row), inverse_one, out);
+    failed += run_query<Cosines, kIdentities, kTerms>(task, task.queries->row(row), inverse_one,
+                                                      out, terms);
+    terms += task.term_stride;
   }
   if (kIdentities == Identities::kRowsAndColumns && Cosines::kZero != 0) {
     const auto zeros =
@@ -200,16 +211,18 @@ void stream(float* out, std::size_t size) {
   hwy::FlushStream();
 }
 
-KernelFunctions functions() {
+/// The variants for one kind of sums, by Identities and Terms.
+template <class Cosines>
+KernelVariants variants() {
   constexpr auto kRows = Identities::kRows;
   constexpr auto kColumns = Identities::kRowsAndColumns;
-  using Any = FineCosines<AnySign>;
-  using Positive = FineCosines<NonNegative>;
-  return {kLanes,
-          stream,
-          {run<Any, kRows>, run<Any, kColumns>},
-          {run<Positive, kRows>, run<Positive, kColumns>},
-          {run<WideCosines, kRows>, run<WideCosines, kColumns>}};
+  return {{{run<Cosines, kRows, Terms::kOff>, run<Cosines, kRows, Terms::kOn>},
+           {run<Cosines, kColumns, Terms::kOff>, run<Cosines, kColumns, Terms::kOn>}}};
+}
+
+KernelFunctions functions() {
+  return {kLanes, stream, variants<FineCosines<AnySign>>(), variants<FineCosines<NonNegative>>(),
+          variants<WideCosines>()};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -264,12 +277,13 @@ CpuKernel CpuKernel::choose(Simd simd) {
   return CpuKernel(hwy::TargetName(target), entry(HWY_DISPATCH_TABLE(functions), target)());
 }
 
-BlockFunction CpuKernel::function(Grid grid, Signs signs, Identities identities) const {
+BlockFunction CpuKernel::function(Grid grid, Signs signs, Identities identities,
+                                  Terms terms) const {
   BULKSIM_EXPECT(grid == kFineGrid || grid == kWideGrid);
-  const auto& pair = grid == kWideGrid              ? functions_.wide
-                     : signs == Signs::kNonNegative ? functions_.non_negative
-                                                    : functions_.any_sign;
-  return pair[identities == Identities::kRowsAndColumns];
+  const KernelVariants& variants = grid == kWideGrid              ? functions_.wide
+                                   : signs == Signs::kNonNegative ? functions_.non_negative
+                                                                  : functions_.any_sign;
+  return variants.functions[identities == Identities::kRowsAndColumns][terms == Terms::kOn];
 }
 
 }  // namespace bulksim

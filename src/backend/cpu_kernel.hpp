@@ -9,6 +9,7 @@
 #include "backend/item_blocks.hpp"
 #include "backend/labelled_rows.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/grid.hpp"
 
@@ -30,11 +31,13 @@ class KernelScratch {
     const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than kept
     lists_.require(entries);
     dense_.require(entries);
+    nonzero_.require(kNonzeroRoom);
   }
   static std::int64_t bytes(std::int64_t items, std::int64_t longest) {
     constexpr std::size_t kEntryBytes = 2 * sizeof(WeightedColumn);
     return accumulators_of(items) * std::int64_t{sizeof(std::int64_t)} +
-           (longest + 1) * static_cast<std::int64_t>(kEntryBytes);
+           (longest + 1) * static_cast<std::int64_t>(kEntryBytes) +
+           static_cast<std::int64_t>(kNonzeroRoom * sizeof(float));
   }
   /// One an item of a padded sub-block, and the spare ones.
   static std::int64_t accumulators_of(std::int64_t items) {
@@ -44,11 +47,16 @@ class KernelScratch {
   std::int64_t* accumulators() { return accumulators_.data(); }
   WeightedColumn* lists() { return lists_.data(); }
   WeightedColumn* dense() { return dense_.data(); }
+  float* nonzero() { return nonzero_.data(); }
 
  private:
+  /// The cosines of a fine block, and two vectors more.
+  static constexpr std::size_t kNonzeroRoom = kFineRows + 2 * 16;
+
   AlignedBuffer<std::int64_t> accumulators_;
   AlignedBuffer<WeightedColumn> lists_;
   AlignedBuffer<WeightedColumn> dense_;
+  AlignedBuffer<float> nonzero_;
 };
 
 /// Neighbouring queries times one sub-block.
@@ -61,6 +69,11 @@ struct BlockTask {
   /// A(q,i) is added to [i], modulo 2^64, for each query; padded_items() of them, aligned. Only for
   /// kRowsAndColumns.
   std::int64_t* column_sums = nullptr;
+  /// Terms of the first query and the first 1,024 items of the block; those of queries without
+  /// values stay as they are. Only for Terms::kOn.
+  BlockTerm* terms = nullptr;
+  std::int64_t term_stride = 0;  ///< terms from one query to the next
+  ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
 };
 
@@ -70,17 +83,25 @@ enum class Identities {
   kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
 };
 
+/// Whether the terms of the block sums are formed.
+enum class Terms { kOff, kOn };
+
 /// Computes a task with the `inverse_one` of its grid. Returns the number of row identities that do
 /// not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
+
+/// By Identities and Terms.
+struct KernelVariants {
+  BlockFunction functions[2][2];
+};
 
 /// What is compiled once for each instruction set.
 struct KernelFunctions {
   std::int64_t lanes;
   void (*stream)(float* out, std::size_t size);
-  BlockFunction any_sign[2];  ///< by Identities
-  BlockFunction non_negative[2];
-  BlockFunction wide[2];
+  KernelVariants any_sign;
+  KernelVariants non_negative;
+  KernelVariants wide;
 };
 
 /// The kernel for one instruction set.
@@ -93,7 +114,8 @@ class CpuKernel {
   const std::string& name() const { return name_; }        ///< "AVX3"
   std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
   /// `signs` are those of queries and items together.
-  BlockFunction function(Grid grid, Signs signs, Identities identities) const;
+  BlockFunction function(Grid grid, Signs signs, Identities identities,
+                         Terms terms = Terms::kOff) const;
   /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
   void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
 

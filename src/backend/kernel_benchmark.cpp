@@ -55,6 +55,7 @@ class Benchmark {
     for (Thread& thread : threads_) {
       thread.scratch.require(BlockLayout().items, queries_.longest());
       thread.out.require(static_cast<std::size_t>(kRowsAtOnce * BlockLayout().items));
+      thread.terms.require(static_cast<std::size_t>(kRowsAtOnce * kSegments));
       thread.stream.require(kStoreValues);
       std::fill_n(thread.stream.data(), kStoreValues, 0.0f);  // the first touch is slow
     }
@@ -66,15 +67,20 @@ class Benchmark {
     rates.simd = kernel_.name();
     rates.multiply_adds = multiply_adds();
     rates.build_seconds = build_seconds_;
+    std::vector<double> summed;
     std::vector<double> hashed;
     std::vector<double> stores;
-    multiply(Hashing::kOff);  // warm-up
+    multiply(Terms::kOff, Hashing::kOff);  // warm-up
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
-      rates.pairs_per_s.push_back(pairs() / multiply(Hashing::kOff));
-      hashed.push_back(pairs() / multiply(Hashing::kOn));
+      rates.pairs_per_s.push_back(pairs() / multiply(Terms::kOff, Hashing::kOff));
+      if (options_.softmax_scale) {
+        summed.push_back(pairs() / multiply(Terms::kOn, Hashing::kOff));
+      }
+      hashed.push_back(pairs() / multiply(Terms::kOff, Hashing::kOn));
       stores.push_back(static_cast<double>(kStoreValues * threads_.size()) / store());
     }
     rates.median_pairs_per_s = median(rates.pairs_per_s);
+    if (options_.softmax_scale) rates.summed_pairs_per_s = median(summed);
     rates.hashed_pairs_per_s = median(hashed);
     rates.store_limit_pairs_per_s = median(stores);
     rates.failed_identities = failed_;
@@ -86,6 +92,7 @@ class Benchmark {
     KernelScratch scratch;
     AlignedBuffer<float> out;
     AlignedBuffer<float> stream;
+    AlignedBuffer<BlockTerm> terms;
     Hasher hasher;
   };
 
@@ -105,24 +112,28 @@ class Benchmark {
     });
   }
 
-  double multiply(Hashing hashing) {
+  double multiply(Terms terms, Hashing hashing) {
     std::atomic<std::size_t> next = 0;
     return timed(options_.threads, [&](int number) {
       Thread& thread = threads_[static_cast<std::size_t>(number)];
       for (std::size_t block = next++; block < blocks_.size(); block = next++) {
-        failed_ += multiply_block(blocks_[block], hashing, thread);
+        failed_ += multiply_block(blocks_[block], terms, hashing, thread);
       }
     });
   }
 
-  std::int64_t multiply_block(const ItemBlock& block, Hashing hashing, Thread& thread) {
-    const BlockFunction kernel =
-        kernel_.function(options_.arithmetic, common_signs(queries_, items_), Identities::kRows);
+  std::int64_t multiply_block(const ItemBlock& block, Terms terms, Hashing hashing,
+                              Thread& thread) {
+    const BlockFunction kernel = kernel_.function(
+        options_.arithmetic, common_signs(queries_, items_), Identities::kRows, terms);
     BlockTask task;
     task.queries = &queries_;
     task.block = &block;
     task.out = thread.out.data();
     task.out_stride = block.items();
+    task.terms = thread.terms.data();
+    task.term_stride = kSegments;
+    task.exp_scale = exp_scale(options_.softmax_scale.value_or(kLeastSoftmaxScale));
     task.scratch = &thread.scratch;
     std::int64_t failed = 0;
     for (std::int64_t row = 0; row < queries_.rows(); row += kRowsAtOnce) {

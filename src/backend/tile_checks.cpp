@@ -47,6 +47,11 @@ bool is_cosine_of(float value, const UnitRows& queries, std::int64_t query, cons
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
 }
 
+bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
+                ExpScale scale, Grid grid) {
+  return term == (has_values ? block_term(cosines, 0, scale, inverse_one(grid)) : BlockTerm{});
+}
+
 Error wrong_twice(TileId tile) {
   char host[256] = "unknown";
   gethostname(host, sizeof host - 1);

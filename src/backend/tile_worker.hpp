@@ -44,7 +44,9 @@ class TileWorker {
   bool compute_once(TileId tile, TileWriter& writer);
   bool compute_stripe(RowRange rows);
   bool samples_hold(RowRange rows, std::span<const Cell>& cells) const;
+  bool term_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
+  std::int64_t term_blocks() const;
 
   CpuBackendOptions options_;
   CpuKernel kernel_;
@@ -61,6 +63,7 @@ class TileWorker {
   ColumnIdentity column_identity_;
   AlignedBuffer<std::int64_t> column_sums_;
   AlignedBuffer<float> stripe_;
+  std::vector<BlockTerm> terms_;  // of the stripe; empty where they are not asked for
 };
 
 }  // namespace bulksim

@@ -49,20 +49,22 @@ nlohmann::ordered_json to_json(const KernelBenchOptions& options, const KernelRa
                                double pairs) {
   const double rate = rates.median_pairs_per_s;
   const double per_pair = static_cast<double>(rates.multiply_adds) / pairs;
-  return {{"schema", kBenchSchema},
-          {"simd", rates.simd},
-          {"threads", options.threads},
-          {"pairs", pairs},
-          {"pairs_per_s", rate},
-          {"pairs_per_s_of_repeats", rates.pairs_per_s},
-          {"multiply_adds_per_pair", per_pair},
-          {"multiply_adds_per_s", rate * per_pair},
-          {"output_bytes_per_s", rate * 4.0},
-          {"store_limit_pairs_per_s", rates.store_limit_pairs_per_s},
-          {"store_limit_share", rate / rates.store_limit_pairs_per_s},
-          {"hashed_pairs_per_s", rates.hashed_pairs_per_s},
-          {"build_seconds", rates.build_seconds},
-          {"failed_identities", rates.failed_identities}};
+  nlohmann::ordered_json json{{"schema", kBenchSchema},
+                              {"simd", rates.simd},
+                              {"threads", options.threads},
+                              {"pairs", pairs},
+                              {"pairs_per_s", rate},
+                              {"pairs_per_s_of_repeats", rates.pairs_per_s},
+                              {"multiply_adds_per_pair", per_pair},
+                              {"multiply_adds_per_s", rate * per_pair},
+                              {"output_bytes_per_s", rate * 4.0},
+                              {"store_limit_pairs_per_s", rates.store_limit_pairs_per_s},
+                              {"store_limit_share", rate / rates.store_limit_pairs_per_s},
+                              {"hashed_pairs_per_s", rates.hashed_pairs_per_s},
+                              {"build_seconds", rates.build_seconds},
+                              {"failed_identities", rates.failed_identities}};
+  if (options.softmax_scale) json["summed_pairs_per_s"] = rates.summed_pairs_per_s;
+  return json;
 }
 
 void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
@@ -84,6 +86,11 @@ void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
        number("store_limit_pairs_per_s"), 100.0 * number("store_limit_share"));
   line("with XXH3-128 on top   %.4g pairs a second (%.1f %% longer)", number("hashed_pairs_per_s"),
        100.0 * (number("pairs_per_s") / number("hashed_pairs_per_s") - 1.0));
+  if (result.contains("summed_pairs_per_s")) {
+    line("with block sums on top %.4g pairs a second (%.1f %% longer)",
+         number("summed_pairs_per_s"),
+         100.0 * (number("pairs_per_s") / number("summed_pairs_per_s") - 1.0));
+  }
   line("inverting the items    %.3f s, not counted above", number("build_seconds"));
   line("failed identities      %.0f", number("failed_identities"));
 }
@@ -96,9 +103,9 @@ void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::
   const bool fine = std::min(longest_row(queries), longest_row(items)) <= kFineGridNonzeros;
   const Grid grid = fine ? kFineGrid : kWideGrid;
 
-  const KernelRates rates =
-      benchmark_kernel(unit_rows(queries, grid), unit_rows(items, grid),
-                       {grid, options.threads, options.repeats, options.simd});
+  const KernelRates rates = benchmark_kernel(
+      unit_rows(queries, grid), unit_rows(items, grid),
+      {grid, options.threads, options.repeats, options.simd, options.softmax_scale});
 
   const double pairs = static_cast<double>(queries.rows()) * static_cast<double>(items.rows());
   const auto result = to_json(options, rates, pairs);

@@ -45,32 +45,28 @@ struct Problem {
 Result expected(const Problem& problem) {
   const BlockGrid blocks = problem.blocks();
   const std::int64_t per_tile = blocks.blocks_per_tile();
-  const ExpScale scale = exp_scale(kSoftmaxScale, problem.grid.bits);
+  const float unit = inverse_one(problem.grid);
   Result result;
   result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
   for (std::int64_t block = 0; block < per_tile; ++block) {
     for (std::int64_t row = 0; row < problem.rows(); ++row) {
       const bool exists = row < problem.queries.rows();
-      std::vector<std::int64_t> sums;
+      std::vector<float> cosines;
+      Wrapping row_sum = 0;
       for (int i = 0; i < blocks.valid(block); ++i) {
         const std::int64_t item = blocks.first_item(block) + i;
-        sums.push_back(exists ? exact_sum(problem.queries, row, problem.items, item) : 0);
-        const float cosine = to_cosine(sums.back(), inverse_one(problem.grid));
-        result.values[static_cast<std::size_t>(row * problem.tile_items + item)] =
-            std::bit_cast<std::uint32_t>(cosine);
-      }
-      std::int64_t largest = LLONG_MIN;
-      Wrapping row_sum = 0;
-      std::int64_t exp_sum = 0;
-      for (const std::int64_t sum : sums)
-        largest = std::max(largest, sum);
-      for (const std::int64_t sum : sums) {
+        const std::int64_t sum = exists ? exact_sum(problem.queries, row, problem.items, item) : 0;
         row_sum += static_cast<Wrapping>(sum);
-        exp_sum += exp_term(sum - largest, scale);
+        cosines.push_back(to_cosine(sum, unit));
+        result.values[static_cast<std::size_t>(row * problem.tile_items + item)] =
+            std::bit_cast<std::uint32_t>(cosines.back());
       }
+      const bool has_values = exists && !problem.queries.columns_of(row).empty();
+      const BlockTerm term =
+          has_values ? block_term(cosines, 0, exp_scale(kSoftmaxScale), unit) : BlockTerm{};
       result.row_sums.push_back(row_sum);
-      result.largest.push_back(largest);
-      result.exp_sums.push_back(exp_sum);
+      result.largest.push_back(term.largest);
+      result.exp_sums.push_back(term.sum);
     }
   }
   return result;
@@ -103,7 +99,7 @@ class Bench {
     }
     group.blocks = problem_.blocks().blocks_per_tile();
     group.inverse_one = inverse_one(problem_.grid);
-    group.exp_scale = exp_scale(kSoftmaxScale, problem_.grid.bits);
+    group.exp_scale = exp_scale(kSoftmaxScale);
     group.values = values_.data();
     group.row_sums = row_sums_.data();
     group.largest = largest_.data();

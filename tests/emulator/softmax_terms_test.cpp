@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "bulksim/sparse/grid.hpp"
 
 namespace bulksim {
 namespace {
@@ -14,28 +17,67 @@ class ExpTermTest : public testing::TestWithParam<double> {};
 INSTANTIATE_TEST_SUITE_P(Scales, ExpTermTest, testing::Values(1.0, 20.0, 100.0));
 
 TEST_P(ExpTermTest, StaysWithinItsStatedError) {
-  const ExpScale scale = exp_scale(GetParam(), 26);
+  const ExpScale scale = exp_scale(GetParam());
+  const double per_cosine = static_cast<double>(scale.per_cosine);
   std::mt19937_64 random(1);
+  std::uniform_real_distribution<float> cosine(-1.0f, 1.0f);
   double relative = 0.0;
   double absolute = 0.0;
 
   for (int i = 0; i < 200000; ++i) {
-    const auto difference = -static_cast<std::int64_t>(random() >> (11 + i % 40));  // to -2^53
-    const double exact = std::exp(GetParam() * std::ldexp(static_cast<double>(difference), -52));
-    const double found = std::ldexp(static_cast<double>(exp_term(difference, scale)), -30);
+    const float a = cosine(random);
+    const float b = cosine(random) * std::ldexp(1.0f, -(i % 12));
+    const float largest = std::max(a, b);
+    const double exact = std::exp2(
+        per_cosine * (static_cast<double>(std::min(a, b)) - static_cast<double>(largest)));
+    const double found =
+        std::ldexp(static_cast<double>(exp_term(std::min(a, b), block_exp(largest, scale))), -30);
     if (exact >= 0x1p-10) relative = std::max(relative, std::fabs(found / exact - 1.0));
     if (exact < 0x1p-10) absolute = std::max(absolute, std::fabs(found - exact));
   }
 
-  EXPECT_LT(relative, 2e-6);
+  EXPECT_LT(relative, 1e-6);
   EXPECT_LT(absolute, 2e-9);
 }
 
 TEST_P(ExpTermTest, IsOneForTheLargestAndNothingFarBelow) {
-  const ExpScale scale = exp_scale(GetParam(), 26);
+  const ExpScale scale = exp_scale(GetParam());
 
-  EXPECT_EQ(exp_term(0, scale), 1 << 30);
-  EXPECT_EQ(exp_term(-(std::int64_t{1} << 58), scale), 0);
+  for (const float largest : {-1.0f, -0.3f, 0.0f, 1e-6f, 0.123f, 1.0f}) {
+    const BlockExp block = block_exp(largest, scale);
+    EXPECT_NEAR(std::ldexp(exp_term(largest, block), -30), 1.0, 1e-6);
+    EXPECT_EQ(exp_term(largest - scale.reach, block), 0);
+    EXPECT_EQ(exp_term(-1e6f, block), 0);
+  }
+}
+
+TEST(BlockTerm, CountsItemsThatShareNoColumn) {
+  const ExpScale scale = exp_scale(20.0);
+  const float unit = inverse_one(kFineGrid);
+
+  const BlockTerm some = block_term(std::vector{0.25f, 0.0f, 0.0f}, 0, scale, unit);
+  const BlockTerm same = block_term(std::vector{0.25f}, 2, scale, unit);
+  const BlockTerm none = block_term({}, 3, scale, unit);
+
+  EXPECT_EQ(some, same);
+  EXPECT_EQ(some.largest, std::int64_t{1} << 50);
+  EXPECT_EQ(none, (BlockTerm{0, std::int64_t{3} << 30}));
+}
+
+TEST_P(ExpTermTest, RatioOfSumsIsThatOfTheExponential) {
+  const ExpScale scale = exp_scale(GetParam());
+  const float unit = inverse_one(kFineGrid);
+  std::mt19937_64 random(2);
+
+  for (int i = 0; i < 20000; ++i) {
+    const auto distance = -static_cast<std::int64_t>(random() >> (11 + i % 40));  // to -2^53
+    const double exact = std::exp2(static_cast<double>(scale.per_cosine) *
+                                   std::ldexp(static_cast<double>(distance), -52));
+    EXPECT_NEAR(exp_ratio(distance, scale, unit) / exact, 1.0, 1e-12);
+  }
+
+  EXPECT_EQ(exp_ratio(0, scale, unit), 1.0);
+  EXPECT_EQ(exp_ratio(-(std::int64_t{1} << 62), scale, unit), 0.0);
 }
 
 }  // namespace

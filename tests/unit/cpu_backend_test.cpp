@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ class Collector final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
   std::map<TileId, std::vector<float>> tiles;
+  std::map<TileId, std::vector<BlockTerm>> terms;
   std::int64_t disorder = 0;
   std::int64_t begun = 0;
 
@@ -39,6 +41,7 @@ class Collector final : public TileSink {
       ++sink_.begun;
       tile_ = tile;
       values_.clear();
+      terms_.clear();
     }
     void write(const TileStripe& stripe) override {
       const std::lock_guard lock(sink_.mutex_);
@@ -47,16 +50,19 @@ class Collector final : public TileSink {
       sink_.disorder += stripe.tile != tile_ || stripe.first_row != rows ||
                         size != stripe.rows * sink_.shape_.items;
       values_.insert(values_.end(), stripe.values.begin(), stripe.values.end());
+      terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
     }
     void finish() override {
       const std::lock_guard lock(sink_.mutex_);
       sink_.disorder += !sink_.tiles.emplace(tile_, values_).second;
+      sink_.terms[tile_] = terms_;
     }
 
    private:
     Collector& sink_;
     TileId tile_;
     std::vector<float> values_;
+    std::vector<BlockTerm> terms_;
   };
 
   TileShape shape_;
@@ -157,6 +163,34 @@ std::int64_t wrong_cells(const Problem& problem, const Collector& sink) {
   return wrong;
 }
 
+/// Terms that are not those of the cosines of their row and fine block.
+std::int64_t wrong_terms(const Problem& problem, const Collector& sink, double softmax_scale) {
+  const TileGrid& grid = problem.grid;
+  const std::int64_t blocks = divide_up(grid.tile().items, kFineRows);
+  std::int64_t wrong = 0;
+  for (const auto& [tile, terms] : sink.terms) {
+    wrong += std::ssize(terms) != grid.tile().queries * blocks;
+    const RowRange queries = grid.queries(tile.row);
+    const std::int64_t items = grid.items(tile.column).size();
+    for (std::int64_t place = 0; place < std::ssize(terms); ++place) {
+      const std::int64_t row = place / blocks;
+      const std::int64_t begin = place % blocks * kFineRows;
+      const std::int64_t end = std::min(begin + kFineRows, items);
+      BlockTerm expected;
+      if (row < queries.size() && begin < end &&
+          !problem.queries.rows.columns_of(queries.begin + row).empty()) {
+        expected =
+            block_term(std::span(sink.tiles.at(tile))
+                           .subspan(static_cast<std::size_t>(row * grid.tile().items + begin),
+                                    static_cast<std::size_t>(end - begin)),
+                       0, exp_scale(softmax_scale), inverse_one(problem.what.arithmetic));
+      }
+      wrong += terms[static_cast<std::size_t>(place)] != expected;
+    }
+  }
+  return wrong;
+}
+
 class CpuBackend : public testing::TestWithParam<Case> {};
 
 TEST_P(CpuBackend, FinishesEveryTileOnceWithTheBitsOfAMerge) {
@@ -168,6 +202,23 @@ TEST_P(CpuBackend, FinishesEveryTileOnceWithTheBitsOfAMerge) {
 
   EXPECT_EQ(static_cast<std::int64_t>(sink.tiles.size()), problem.grid.count());
   EXPECT_EQ(sink.disorder, 0);
+  EXPECT_EQ(wrong_cells(problem, sink), 0);
+  EXPECT_EQ(backend->recomputed_tiles(), 0);
+}
+
+TEST_P(CpuBackend, LeavesTheTermsOfTheCosinesItWrites) {
+  const Problem problem(GetParam());
+  Collector sink(problem.grid.tile());
+  CpuBackendOptions options = problem.options();
+  options.sub_block = 1000;  // rounded up to a whole fine block
+  options.content = TileContent::kValuesAndTerms;
+  options.softmax_scale = 7.5;
+  const auto backend = make_cpu_backend(options);
+
+  problem.run(*backend, sink);
+
+  EXPECT_EQ(static_cast<std::int64_t>(sink.terms.size()), problem.grid.count());
+  EXPECT_EQ(wrong_terms(problem, sink, options.softmax_scale), 0);
   EXPECT_EQ(wrong_cells(problem, sink), 0);
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }

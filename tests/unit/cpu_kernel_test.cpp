@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ using test::Random;
 
 constexpr double kNeverDense = 2.0;
 constexpr double kAlwaysDense = 0.0;
+const ExpScale kScale = exp_scale(20.0);
 
 /// Queries and items for a kernel.
 struct Matrices {
@@ -50,6 +52,7 @@ std::vector<Simd> simds_of_this_machine() {
 struct Product {
   std::vector<float> cosines;             // queries x items
   std::vector<std::int64_t> column_sums;  // by item
+  std::vector<BlockTerm> terms;  // queries x fine blocks, from sub-blocks that keep them whole
   std::int64_t failed_identities = 0;
 };
 
@@ -64,12 +67,16 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
   ItemBlock block;
   KernelScratch scratch;
   scratch.require(layout.items, queries.longest());
+  const std::int64_t blocks =
+      layout.items % kFineRows == 0 ? divide_up(items.rows(), kFineRows) : 0;
   const BlockFunction run =
-      kernel.function(matrices.grid, common_signs(queries, items), Identities::kRowsAndColumns);
+      kernel.function(matrices.grid, common_signs(queries, items), Identities::kRowsAndColumns,
+                      blocks > 0 ? Terms::kOn : Terms::kOff);
 
   Product product;
   product.cosines.assign(static_cast<std::size_t>(queries.rows() * items.rows()),
                          std::numeric_limits<float>::quiet_NaN());
+  product.terms.resize(static_cast<std::size_t>(queries.rows() * blocks));
   for (std::int64_t begin = 0; begin < items.rows(); begin += layout.items) {
     const RowRange range{begin, std::min(begin + layout.items, items.rows())};
     block.build(items, range, vocabulary.size(), layout);
@@ -77,8 +84,12 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
     AlignedBuffer<std::int64_t> sums;
     sums.require(static_cast<std::size_t>(block.padded_items()));
     std::fill_n(sums.data(), sums.size(), 0);
-    BlockTask task{&queries,     {0, queries.rows()}, &block,  product.cosines.data() + begin,
-                   items.rows(), sums.data(),         &scratch};
+    BlockTask task{&queries,     {0, queries.rows()}, &block, product.cosines.data() + begin,
+                   items.rows(), sums.data()};
+    task.terms = product.terms.data() + begin / kFineRows;
+    task.term_stride = blocks;
+    task.exp_scale = kScale;
+    task.scratch = &scratch;
     product.failed_identities += run(task, inverse_one(matrices.grid));
     product.column_sums.insert(product.column_sums.end(), sums.data(), sums.data() + range.size());
   }
@@ -98,6 +109,23 @@ std::vector<std::int64_t> reference_column_sums(const Matrices& matrices) {
   return sums;
 }
 
+/// The terms of the block sums, by their definition.
+std::vector<BlockTerm> reference_terms(const Matrices& matrices, std::span<const float> cosines) {
+  const std::int64_t items = matrices.items.rows();
+  std::vector<BlockTerm> terms;
+  for (std::int64_t q = 0; q < matrices.queries.rows(); ++q) {
+    for (std::int64_t begin = 0; begin < items; begin += kFineRows) {
+      const auto block =
+          cosines.subspan(static_cast<std::size_t>(q * items + begin),
+                          static_cast<std::size_t>(std::min(kFineRows, items - begin)));
+      terms.push_back(matrices.queries.columns_of(q).empty()
+                          ? BlockTerm{}
+                          : block_term(block, 0, kScale, inverse_one(matrices.grid)));
+    }
+  }
+  return terms;
+}
+
 std::int64_t different_bits(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   std::int64_t different = 0;
@@ -111,9 +139,10 @@ std::int64_t different_bits(const std::vector<float>& a, const std::vector<float
 void expect_the_bits_of_a_merge(const Matrices& matrices) {
   const auto cosines = test::reference(matrices.queries, matrices.items, matrices.grid);
   const auto column_sums = reference_column_sums(matrices);
+  const auto terms = reference_terms(matrices, cosines);
   for (const Simd simd : simds_of_this_machine()) {
     const CpuKernel kernel = CpuKernel::choose(simd);
-    for (const std::int64_t sub_block : {1, 7, 31, 33, 1000, 1500, 2048}) {
+    for (const std::int64_t sub_block : {1, 7, 31, 33, 1000, 1024, 1500, 2048}) {
       for (const double share : {kNeverDense, 0.12, kAlwaysDense}) {
         SCOPED_TRACE(kernel.name() + ", sub-blocks of " + std::to_string(sub_block) +
                      ", dense from " + std::to_string(share));
@@ -123,6 +152,9 @@ void expect_the_bits_of_a_merge(const Matrices& matrices) {
         EXPECT_EQ(found.failed_identities, 0);
         EXPECT_EQ(different_bits(found.cosines, cosines), 0);
         EXPECT_EQ(found.column_sums, column_sums);
+        if (sub_block % kFineRows == 0) {
+          EXPECT_EQ(found.terms, terms);
+        }
       }
     }
   }

@@ -1,51 +1,146 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <span>
 
 #include "bulksim/core/host_device.hpp"
 
-// The terms of the softmax, in integers: the same bits on host and device.
+// The terms of the softmax, in integers: the same bits on host and device, in any order of adding.
 //
-//   e(d) = exp(s * d * 2^-2bits) for d = A - m <= 0, the distance of an exact sum to the largest
-//   term = rint(2^30 * e(d)), an int32; sums of terms are exact in int64
+//   c(q,i)         the float32 cosine, the very bits of the tile
+//   m = max c      over the items of one fine block
+//   L = sum of rint(2^30 * e(c - m)) over these items, an int64, where e(x) = exp(s x)
 //
-// s is the softmax scale. Every fused multiply-add is written out, nothing else may be contracted.
+// s is the softmax scale. Whoever has the tile can form m and L again and compare every bit. Each
+// fused multiply-add is written out, nothing else may be contracted.
 namespace bulksim {
 
-/// s * log2(e) * 2^-2bits as the sum of two floats, so that its product with d keeps its bits.
-struct ExpScale {
-  float high = 0.0f;
-  float low = 0.0f;
+/// m and L of one query row and one fine block.
+struct BlockTerm {
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< m in units of the grid
+  std::int64_t sum = 0;  ///< L; 0: the row has no values, or there is no such row or block
+
+  bool operator==(const BlockTerm&) const = default;
 };
 
-inline ExpScale exp_scale(double softmax_scale, int grid_bits) {
-  const double exact = std::ldexp(softmax_scale / std::log(2.0), -2 * grid_bits);
-  const auto high = static_cast<float>(exact);
-  return {high, static_cast<float>(exact - static_cast<double>(high))};
+inline constexpr double kLeastSoftmaxScale = 1e-3;
+inline constexpr double kMostSoftmaxScale = 1e3;
+
+/// e(x) = 2^(per_cosine * x).
+struct ExpScale {
+  float per_cosine = 0.0f;  ///< s * log2(e); its rounding is that of s, for terms and sums alike
+  float reach = 0.0f;       ///< e(-reach) = 2^-40, whose term is 0
+};
+
+inline ExpScale exp_scale(double softmax_scale) {
+  const auto per_cosine = static_cast<float>(softmax_scale / std::log(2.0));
+  return {per_cosine, 40.0f / per_cosine};
 }
 
-/// rint(2^30 * e(d)) for d <= 0. Relative error at most 2e-6 where e(d) >= 2^-10, absolute error of
-/// e(d) at most 2e-9 below; 0 from e(d) = 2^-31.5 on, where rounding gives 0 anyway.
-BULKSIM_HOST_DEVICE std::int32_t exp_term(std::int64_t difference, ExpScale scale) {
-  const auto d = static_cast<float>(difference);
-  const float exponent = d * scale.high;
-  if (exponent < -31.5f) return 0;
-  const float whole = rintf(exponent);
-  const float rest = fmaf(d, scale.low, fmaf(d, scale.high, -whole));  // in [-1/2, 1/2]
-  // 2^rest, relative error 1.6e-8; the constant is 1, so that e(0) is 1
-  float power = 0x1.41fbbcp-13f;
-  power = fmaf(power, rest, 0x1.5f3e52p-10f);
-  power = fmaf(power, rest, 0x1.3b2d4cp-7f);
-  power = fmaf(power, rest, 0x1.c6aee8p-5f);
-  power = fmaf(power, rest, 0x1.ebfbdcp-3f);
-  power = fmaf(power, rest, 0x1.62e430p-1f);
-  power = fmaf(power, rest, 1.0f);
-  const std::int32_t bits = (static_cast<std::int32_t>(whole) + 30 + 127) << 23;
-  float scaling = 0.0f;  // 2^(whole + 30)
-  std::memcpy(&scaling, &bits, sizeof bits);
-  return static_cast<std::int32_t>(rintf(power * scaling));
+// 2^x = 1 + kExp2C1 x + .. + kExp2C5 x^5 for |x| <= 1/2, relative error 1.1e-7.
+inline constexpr float kExp2C1 = 0x1.62e42ap-1f;
+inline constexpr float kExp2C2 = 0x1.ebf9bcp-3f;
+inline constexpr float kExp2C3 = 0x1.c6b752p-5f;
+inline constexpr float kExp2C4 = 0x1.3cea88p-7f;
+inline constexpr float kExp2C5 = 0x1.5bba14p-10f;
+
+BULKSIM_HOST_DEVICE float short_exp2(float x) {
+  float power = kExp2C5;
+  power = fmaf(power, x, kExp2C4);
+  power = fmaf(power, x, kExp2C3);
+  power = fmaf(power, x, kExp2C2);
+  power = fmaf(power, x, kExp2C1);
+  return fmaf(power, x, 1.0f);
+}
+
+/// Bits of a term behind the point.
+inline constexpr int kTermBits = 30;
+/// Near this float32 the last place is 1: a sum with it rounds to a whole number.
+inline constexpr float kRounder = 12582912.0f;
+
+/// What the terms of one row and block share:
+///
+///   2^30 e(c - m) = 2^n * 2^r * factor,   n + r = c * per_cosine + shift, n whole, |r| <= 1/2
+struct BlockExp {
+  float per_cosine;
+  float least;   ///< cosines below it count as it; their terms are 0
+  float shift;   ///< whole, kRounder included
+  float factor;  ///< from 2^-1/2 to 2^1/2
+};
+
+BULKSIM_HOST_DEVICE BlockExp block_exp(float largest, ExpScale scale) {
+  const float whole = rintf(largest * scale.per_cosine);
+  return {scale.per_cosine, largest - scale.reach, kRounder + (kTermBits - whole),
+          short_exp2(fmaf(-largest, scale.per_cosine, whole))};
+}
+
+/// rint(2^30 * e(c - m)). The relative error is at most 1e-6 where e(c - m) >= 2^-10; below, that
+/// of e(c - m) is at most 2e-9.
+BULKSIM_HOST_DEVICE std::int32_t exp_term(float cosine, const BlockExp& block) {
+  const float c = cosine < block.least ? block.least : cosine;
+  const float rounded = fmaf(c, block.per_cosine, block.shift);
+  const float r = fmaf(c, block.per_cosine, -(rounded - block.shift));
+  float power = short_exp2(r) * block.factor;
+  std::uint32_t bits = 0;
+  std::uint32_t exponent = 0;  // n in its last bits
+  std::memcpy(&bits, &power, sizeof bits);
+  std::memcpy(&exponent, &rounded, sizeof exponent);
+  bits += exponent << 23;
+  std::memcpy(&power, &bits, sizeof bits);
+  return static_cast<std::int32_t>(rintf(power));
+}
+
+/// A cosine in units of the grid, exact; `inverse_one` is that of the grid.
+BULKSIM_HOST_DEVICE std::int64_t in_grid_units(float cosine, float inverse_one) {
+  return static_cast<std::int64_t>(cosine / inverse_one);
+}
+
+/// The definition of m and L: `cosines` and as many items with cosine 0 as `zeros` says, at least
+/// one item together.
+inline BlockTerm block_term(std::span<const float> cosines, std::int64_t zeros, ExpScale scale,
+                            float inverse_one) {
+  float largest = zeros > 0 ? 0.0f : cosines.front();
+  for (const float cosine : cosines)
+    largest = std::max(largest, cosine);
+  const BlockExp block = block_exp(largest, scale);
+  std::int64_t sum = zeros * exp_term(0.0f, block);
+  for (const float cosine : cosines)
+    sum += exp_term(cosine, block);
+  return {in_grid_units(largest, inverse_one), sum};
+}
+
+/// exp(s d) for the distance d <= 0 of two sums in units of the grid, in float64: relative error
+/// 1e-13, and 0 under 2^-1000.
+inline double exp_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
+  // ln(2)^k / k!: the next one would add 7e-15
+  constexpr double kTaylor[] = {
+      1.0,
+      0x1.62e42fefa39efp-1,
+      0x1.ebfbdff82c58ep-3,
+      0x1.c6b08d704a0bfp-5,
+      0x1.3b2ab6fba4e77p-7,
+      0x1.5d87fe78a6730p-10,
+      0x1.430912f86c786p-13,
+      0x1.ffcbfc588b0c5p-17,
+      0x1.62c0223a5c822p-20,
+      0x1.b5253d395e7c1p-24,
+      0x1.e4cf5158b8ec7p-28,
+      0x1.e8cac7351bb22p-32,
+  };
+  const double per_unit = static_cast<double>(scale.per_cosine) * static_cast<double>(inverse_one);
+  const auto d = static_cast<double>(distance);
+  const double exponent = d * per_unit;
+  if (exponent < -1000.0) return 0.0;
+  const double whole = std::nearbyint(exponent);
+  const double rest = std::fma(d, per_unit, -whole);
+  double power = 0.0;
+  for (auto k = std::size(kTaylor); k-- > 0;)
+    power = std::fma(power, rest, kTaylor[k]);
+  return std::ldexp(power, static_cast<int>(whole));
 }
 
 }  // namespace bulksim

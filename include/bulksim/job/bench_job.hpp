@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "bulksim/backend/similarity_backend.hpp"
@@ -19,6 +20,7 @@ struct KernelBenchOptions {
   int threads = 1;
   int repeats = 5;
   Simd simd = Simd::kBest;
+  std::optional<double> softmax_scale;  ///< with it, the terms of the block sums are timed too
   BenchFormat format = BenchFormat::kText;
 };
 

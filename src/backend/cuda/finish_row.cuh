@@ -124,6 +124,10 @@ __device__ inline void store_pair(float* row, int pair, int width, bool even, lo
   }
 }
 
+__device__ inline Wrapping term_of(long long sum, const BlockExp& block, float inverse_one) {
+  return static_cast<Wrapping>(exp_term(to_cosine(sum, inverse_one), block));
+}
+
 /// Turns the sums of a row into cosines and terms, two neighbours a thread, and clears them.
 template <Output kOutput, class Team>
 __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const TileGroup& group,
@@ -131,7 +135,9 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const int width = grid.width(group.first_block + task.block);
   const int valid = grid.valid(group.first_block + task.block);
   const bool even = grid.tile_items % 2 == 0;  // rows of an odd tile are not aligned for pairs
-  const long long largest = kHas<kOutput, Output::kTerms> ? largest_sum(team, valid) : 0;
+  const float largest =
+      kHas<kOutput, Output::kTerms> ? to_cosine(largest_sum(team, valid), group.inverse_one) : 0.0f;
+  const BlockExp block_of_row = block_exp(largest, group.exp_scale);
   float* const row =
       group.values +
       (static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row) * grid.tile_items +
@@ -145,10 +151,10 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
     if (kHas<kOutput, Output::kValues>) store_pair(row, pair, width, even, sum, group.inverse_one);
     if (kHas<kOutput, Output::kTerms>) {
       if (2 * pair < valid) {
-        exp_sum += static_cast<Wrapping>(exp_term(sum.x - largest, group.exp_scale));
+        exp_sum += term_of(sum.x, block_of_row, group.inverse_one);
       }
       if (2 * pair + 1 < valid) {
-        exp_sum += static_cast<Wrapping>(exp_term(sum.y - largest, group.exp_scale));
+        exp_sum += term_of(sum.y, block_of_row, group.inverse_one);
       }
     }
   }
@@ -158,8 +164,9 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const std::int64_t place = group.place(task.block, task.tile, task.row);
   group.row_sums[place] = row_sum;
   if (kHas<kOutput, Output::kTerms>) {
-    group.largest[place] = largest;
-    group.exp_sums[place] = static_cast<long long>(exp_sum);
+    const bool has_values = task.begin < task.end;
+    group.largest[place] = has_values ? in_grid_units(largest, group.inverse_one) : LLONG_MIN;
+    group.exp_sums[place] = has_values ? static_cast<long long>(exp_sum) : 0;
   }
 }
 

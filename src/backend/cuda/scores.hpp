@@ -23,8 +23,8 @@ enum class Output {
 ///
 /// values       [tile][row of the tile][item of the tile]   padding is +0.0
 /// row_sums     [block of the column][tile][row]            sum of A modulo 2^64
-/// largest      as row_sums: m, the largest A of the items that exist
-/// exp_sums     as row_sums: L, the sum of exp_term(A - m) over the same items
+/// largest      as row_sums: m of the items that exist, as in BlockTerm
+/// exp_sums     as row_sums: L of the same items; 0 for rows without values
 struct TileGroup {
   int tiles = 0;
   int tile_queries = 1;

@@ -1,0 +1,143 @@
+// Terms of the block sums in vectors. Included once for each instruction set, like the kernel that
+// uses them.
+//
+// Most cosines of sparse rows are 0, and those have one term: the others are moved together first.
+#if defined(BULKSIM_SOFTMAX_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BULKSIM_SOFTMAX_VECTORS_INL
+#undef BULKSIM_SOFTMAX_VECTORS_INL
+#else
+#define BULKSIM_SOFTMAX_VECTORS_INL
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "bulksim/blocks/softmax_terms.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bulksim {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, 16>;
+using FloatVector = hn::Vec<Floats>;
+
+/// The cosines of one query row and fine block that are not 0; room for two vectors more.
+struct NonzeroList {
+  float* HWY_RESTRICT values;
+  std::size_t size;
+};
+
+/// Adds those of `items` neighbours, a whole number of vectors.
+HWY_INLINE void append_nonzero(const float* HWY_RESTRICT cosines, std::size_t items,
+                               NonzeroList& list) {
+  const Floats d;
+  for (std::size_t item = 0; item < items; item += hn::Lanes(d)) {
+    const auto cosine = hn::LoadU(d, cosines + item);
+    const auto nonzero = hn::Ne(cosine, hn::Zero(d));
+    hn::StoreU(hn::Compress(cosine, nonzero), d, list.values + list.size);
+    list.size += hn::CountTrue(d, nonzero);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR || !HWY_NATIVE_FMA
+
+HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
+                             float inverse_one) {
+  const auto zeros = static_cast<std::int64_t>(items - list.size);
+  return block_term({list.values, list.size}, zeros, scale, inverse_one);
+}
+
+#else
+
+using Words = hn::RebindToSigned<Floats>;
+using LongWords = hn::Repartition<std::uint64_t, Floats>;
+
+/// As BlockExp, in every lane.
+struct ExpVectors {
+  FloatVector per_cosine;
+  FloatVector least;
+  FloatVector shift;
+  FloatVector factor;
+};
+
+HWY_INLINE FloatVector short_exp2(FloatVector x) {
+  const Floats d;
+  auto power = hn::Set(d, kExp2C5);
+  power = hn::MulAdd(power, x, hn::Set(d, kExp2C4));
+  power = hn::MulAdd(power, x, hn::Set(d, kExp2C3));
+  power = hn::MulAdd(power, x, hn::Set(d, kExp2C2));
+  power = hn::MulAdd(power, x, hn::Set(d, kExp2C1));
+  return hn::MulAdd(power, x, hn::Set(d, 1.0f));
+}
+
+/// As block_exp.
+HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
+  const Floats d;
+  const auto per_cosine = hn::Set(d, scale.per_cosine);
+  const auto whole = hn::Round(hn::Mul(largest, per_cosine));
+  return {per_cosine, hn::Sub(largest, hn::Set(d, scale.reach)),
+          hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kTermBits}), whole)),
+          short_exp2(hn::NegMulAdd(largest, per_cosine, whole))};
+}
+
+/// As exp_term.
+HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
+  const Floats d;
+  const Words di;
+  const auto c = hn::Max(cosine, e.least);
+  const auto rounded = hn::MulAdd(c, e.per_cosine, e.shift);
+  const auto r = hn::MulSub(c, e.per_cosine, hn::Sub(rounded, e.shift));
+  const auto power = hn::Mul(short_exp2(r), e.factor);
+  const auto bits = hn::Add(hn::BitCast(di, power), hn::ShiftLeft<23>(hn::BitCast(di, rounded)));
+  return hn::NearestInt(hn::BitCast(d, bits));
+}
+
+/// As block_term. The list is filled up with one value, whose terms then count as often as they
+/// are too many or too few.
+HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
+                             float inverse_one) {
+  const Floats d;
+  const LongWords dw;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
+  hn::StoreU(filler, d, list.values + list.size);
+  hn::StoreU(filler, d, list.values + list.size + lanes);
+  const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
+
+  auto most = filler;
+  auto most_too = filler;
+  for (std::size_t at = 0; at < padded; at += 2 * lanes) {
+    most = hn::Max(most, hn::Load(d, list.values + at));
+    most_too = hn::Max(most_too, hn::Load(d, list.values + at + lanes));
+  }
+  const auto largest = hn::MaxOfLanes(d, hn::Max(most, most_too));
+  const ExpVectors e = exp_vectors(largest, scale);
+
+  // two terms stay below 2^32; their 64-bit pairs are added as a whole and as high halves
+  auto pairs = hn::Zero(dw);
+  auto highs = hn::Zero(dw);
+  for (std::size_t at = 0; at < padded; at += 2 * lanes) {
+    const auto two = hn::BitCast(dw, hn::Add(exp_terms(hn::Load(d, list.values + at), e),
+                                             exp_terms(hn::Load(d, list.values + at + lanes), e)));
+    pairs = hn::Add(pairs, two);
+    highs = hn::Add(highs, hn::ShiftRight<32>(two));
+  }
+  const std::uint64_t high = hn::GetLane(hn::SumOfLanes(dw, highs));
+  const std::uint64_t low = hn::GetLane(hn::SumOfLanes(dw, pairs)) - (high << 32);
+  const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
+  const std::int64_t filler_term = hn::GetLane(exp_terms(filler, e));
+  return {in_grid_units(hn::GetLane(largest), inverse_one),
+          static_cast<std::int64_t>(low + high) + missing * filler_term};
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bulksim
+HWY_AFTER_NAMESPACE();
+
+#endif  // BULKSIM_SOFTMAX_VECTORS_INL
