@@ -1,7 +1,5 @@
 #include "comm/pulse.hpp"
 
-#if BULKSIM_HAS_MPI
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -237,5 +235,3 @@ std::unique_ptr<Pulse> make_pulse(double deadline_seconds, Watchdog& watchdog) {
 }
 
 }  // namespace bulksim::mpi
-
-#endif
