@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/log.hpp"
+#include "bulksim/job/agreement.hpp"
 #include "bulksim/job/import_job.hpp"
 #include "bulksim/job/job_config.hpp"
 #include "bulksim/job/process.hpp"
@@ -85,14 +85,9 @@ int main(int argc, char** argv) {
   try {
     bulksim::prepare_process(log);
     return bulksim::dispatch({argv + 1, argv + argc});
-  } catch (const bulksim::Error& error) {
+  } catch (const std::exception& failure) {
+    const bulksim::Error error = bulksim::error_of(failure);
     log.error("failed", error.what());
     return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    log.error("failed", "there is not enough memory");
-    return static_cast<int>(ExitCode::kMemory);
-  } catch (const std::exception& error) {
-    log.error("failed", error.what());
-    return static_cast<int>(ExitCode::kSoftware);
   }
 }

@@ -4,7 +4,6 @@
 #include <exception>
 #include <iostream>
 #include <limits>
-#include <new>
 #include <optional>
 
 #include "bulksim/comm/mpi_environment.hpp"
@@ -87,9 +86,9 @@ class Supervision {
   }
 
   /// A failure of this rank alone: the others are at work or wait for it, so all end at once.
-  [[noreturn]] void fail_alone(ExitCode code, const std::string& sentence, int error_number = 0) {
-    tell("failed", code, sentence, error_number, watchdog.whereabouts());
-    end(code);
+  [[noreturn]] void fail_alone(const Error& error) {
+    tell("failed", error.code(), error.what(), error.error_number(), watchdog.whereabouts());
+    end(error.code());
     std::abort();  // not reached: there is an MpiEnvironment
   }
 
@@ -150,12 +149,8 @@ int run_distributed(
     return 0;
   } catch (const AgreedError& error) {
     return supervision.fail_together(error);
-  } catch (const Error& error) {
-    supervision.fail_alone(error.code(), error.what(), error.error_number());
-  } catch (const std::bad_alloc&) {
-    supervision.fail_alone(ExitCode::kMemory, "there is not enough memory");
-  } catch (const std::exception& error) {
-    supervision.fail_alone(ExitCode::kSoftware, error.what());
+  } catch (const std::exception& failure) {
+    supervision.fail_alone(error_of(failure));
   }
 }
 

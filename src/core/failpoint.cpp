@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -242,6 +243,15 @@ class FailingCalls final : public ForwardingCalls {
 
 void pass_failpoint(std::string_view point) {
   if (const auto rule = rules().pass(point)) act(*rule);
+}
+
+std::function<void(std::span<float>)> failing_values(std::string_view point) {
+  return [point](std::span<float> values) {
+    const auto rule = rules().pass(point);
+    if (!rule || act(*rule) || rule->action != "flip") return;
+    for (float& value : values)
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U << (rule->number % 32));
+  };
 }
 
 FileCalls& with_failpoints(FileCalls& calls) {

@@ -1,5 +1,9 @@
 #include "hdf5/handle.hpp"
 
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
 namespace bulksim::h5 {
 
 namespace {
@@ -9,6 +13,13 @@ herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* reason) {
   return 0;
 }
 
+/// Number of the system's error that a reason of HDF5 quotes, or 0.
+int error_number_in(const std::string& reason) {
+  constexpr std::string_view kMark = "errno = ";
+  const auto at = reason.find(kMark);
+  return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kMark.size());
+}
+
 }  // namespace
 
 void check(std::int64_t status, const std::string& action, ExitCode code) {
@@ -16,7 +27,11 @@ void check(std::int64_t status, const std::string& action, ExitCode code) {
   std::string reason = "HDF5 gives no reason";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
   H5Eclear2(H5E_DEFAULT);
-  throw Error(code, "cannot " + action + ": " + reason);
+  const int number = error_number_in(reason);
+  if (number == 0) throw Error(code, "cannot " + action + ": " + reason);
+  const ExitCode of_system = system_error(action, "", number).code();
+  throw Error(of_system == ExitCode::kNoPermission ? of_system : code,
+              "cannot " + action + ": " + std::strerror(number), number);
 }
 
 }  // namespace bulksim::h5

@@ -1,7 +1,10 @@
 #include "bulksim/job/agreement.hpp"
 
 #include <cstring>
+#include <new>
 #include <span>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace bulksim {
@@ -17,6 +20,21 @@ std::vector<std::byte> encode(const Error* failure) {
 }
 
 }  // namespace
+
+Error error_of(const std::exception& failure) {
+  if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
+    return Error(ExitCode::kMemory, "there is not enough memory");
+  }
+  if (const auto* system = dynamic_cast<const std::system_error*>(&failure)) {
+    return Error(ExitCode::kMemory,
+                 std::string("a thread cannot be started: ") + system->what() +
+                     "; raise the limits on memory and processes (ulimit -v, ulimit -u), or take "
+                     "fewer --threads",
+                 system->code().value());
+  }
+  return Error(ExitCode::kSoftware, failure.what());
+}
 
 void agree(Communicator& comm, const Error* failure) {
   comm.wait_for_all();  // a step may take one rank much longer than the others

@@ -6,6 +6,7 @@
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/schedule.hpp"
+#include "job/guarded_work.hpp"
 
 namespace bulksim {
 
@@ -74,7 +75,9 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
 
 std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources) {
   if (resources.device) return make_cuda_backend(cuda_options(plan, resources));
-  return make_cpu_backend(cpu_options(plan, resources));
+  CpuBackendOptions options = cpu_options(plan, resources);
+  options.before_checks = before_checks();
+  return make_cpu_backend(options);
 }
 
 std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources) {

@@ -119,7 +119,10 @@ std::string ComputeRun::run() {
   parts_ = make_layout(setup_.plan, *directory_);
   if (is_published()) return work_.result;
   take_up();
-  if (!work_.result.empty()) return work_.result;
+  if (!work_.result.empty()) {
+    announce_published(work_.result, context_.log);
+    return work_.result;
+  }
   if (!work_.sealed) compute();
   return publish_result();
 }
@@ -140,11 +143,7 @@ bool ComputeRun::is_published() {
   work_.result = find_published(config_, setup_.plan, *directory_, comm());
   if (work_.result.empty()) return false;
   if (lease_) remove_tree(context_.calls, directory_->imports_folder());
-  context_.log.info("already_there",
-                    "the same result is published already: nothing to do (--recompute makes a new "
-                    "version); read '" +
-                        work_.result + "'",
-                    {{"result", work_.result}});
+  announce_published(work_.result, context_.log);
   return true;
 }
 
@@ -268,11 +267,8 @@ std::string run_and_tell(ComputeRun& run) {
     std::string result = run.run();
     run.tell_metrics(ExitCode::kOk);
     return result;
-  } catch (const Error& error) {
-    run.tell_metrics(error.code());
-    throw;
-  } catch (const std::exception&) {
-    run.tell_metrics(ExitCode::kSoftware);
+  } catch (const std::exception& failure) {
+    run.tell_metrics(error_of(failure).code());
     throw;
   }
 }

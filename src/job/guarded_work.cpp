@@ -87,6 +87,12 @@ std::unique_ptr<PairWriter> GuardedPairSink::make_writer() {
   return std::make_unique<Writer>(sink_.make_writer(), context_);
 }
 
+std::function<void(TileId, std::span<float>)> before_checks() {
+  auto spoil = failing_values("tile.values");
+  if (!spoil) return nullptr;
+  return [spoil = std::move(spoil)](TileId, std::span<float> values) { spoil(values); };
+}
+
 namespace {
 
 class StoppableSource final : public MatrixSource {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
@@ -40,6 +42,9 @@ class GuardedPairSink final : public PairSink {
   PairSink& sink_;
   JobContext context_;
 };
+
+/// What a program that fails on purpose does to finished values before they are checked.
+std::function<void(TileId, std::span<float>)> before_checks();
 
 /// The same matrix; reading it throws Stopped after a request to stop.
 std::unique_ptr<MatrixSource> stoppable(std::unique_ptr<MatrixSource> source,

@@ -49,9 +49,13 @@ void PairOutput::tile_done(const PairRun& run) {
   progress_.tile_done();
   const std::lock_guard lock(sync_mutex_);
   const std::int64_t bytes = file_.bytes();
-  if (bytes - synced_bytes_ < options_.commit.bytes) return;
+  if (bytes - synced_bytes_ < options_.commit.bytes &&
+      since_sync_.seconds() < options_.commit.seconds) {
+    return;
+  }
   file_.sync();
   synced_bytes_ = bytes;
+  since_sync_ = Stopwatch();
 }
 
 }  // namespace bulksim

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/core/phase_timer.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/job/progress.hpp"
 #include "bulksim/storage/pair_runs.hpp"
@@ -44,6 +45,7 @@ class PairOutput final : public PairSink {
   std::atomic<std::int64_t> pairs_ = 0;
   std::mutex sync_mutex_;
   std::int64_t synced_bytes_ = 0;
+  Stopwatch since_sync_;
 };
 
 }  // namespace bulksim

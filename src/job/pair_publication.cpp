@@ -87,7 +87,6 @@ std::string publish_pairs(RunDirectory& run, const PairPublication& publication,
     return run.publish("", publication.still_ours);
   }
   write_h5(run.staging() + "/similarity.h5", publication, calls);
-  remove_tree(calls, run.staging() + "/parts");
   replace_file(calls, run.staging() + "/report.json", publication.report_json);
   Manifest manifest{.plan = publication.plan.id().hex(), .files = {}};
   for (const char* name : {"PLAN.json", "similarity.h5"})

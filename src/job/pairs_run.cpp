@@ -22,6 +22,7 @@
 #include "job/pair_output.hpp"
 #include "job/pair_publication.hpp"
 #include "job/publication.hpp"
+#include "job/publish_guard.hpp"
 #include "job/row_names.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
@@ -42,14 +43,6 @@ std::string run_file(const RunDirectory& directory, std::int64_t number) {
   char name[64];
   std::snprintf(name, sizeof name, "/part-%05lld.pairs", static_cast<long long>(number));
   return runs_folder(directory) + name;
-}
-
-std::vector<std::string> run_files(const RunDirectory& directory, FileCalls& calls) {
-  std::vector<std::string> paths;
-  for (const std::string& name : list_directory(calls, runs_folder(directory))) {
-    if (name.ends_with(".pairs")) paths.push_back(inside(runs_folder(directory), name));
-  }
-  return paths;
 }
 
 /// What is left to do, decided by rank 0.
@@ -116,7 +109,10 @@ std::string PairsRun::run() {
   together(comm(), [&] { check_known_size(); });
   take_output_once(*directory_);
   take_up();
-  if (!work_.result.empty()) return work_.result;
+  if (!work_.result.empty()) {
+    announce_published(work_.result, context_.log);
+    return work_.result;
+  }
   if (!work_.sealed) compute();
   return publish_result();
 }
@@ -130,11 +126,7 @@ bool PairsRun::is_published() {
   work_.result = find_published(config_, setup_.plan, *directory_, comm());
   if (work_.result.empty()) return false;
   if (lease_) remove_tree(context_.calls, directory_->imports_folder());
-  context_.log.info("already_there",
-                    "the same result is published already: nothing to do (--recompute makes a new "
-                    "version); read '" +
-                        work_.result + "'",
-                    {{"result", work_.result}});
+  announce_published(work_.result, context_.log);
   return true;
 }
 
@@ -182,7 +174,7 @@ PairWorkLeft PairsRun::decide() {
   left.sealed = directory_->prepare(plan.to_json()) == Staged::kSealed;
   if (left.sealed) return left;
   make_directories(context_.calls, runs_folder(*directory_), 0700);
-  const auto files = run_files(*directory_, context_.calls);
+  const auto files = pair_run_files(context_.calls, runs_folder(*directory_));
   const PairRuns runs(context_.calls, files, plan.id(), plan.grid);
   for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
     const TileId id = plan.grid.id(tile);
@@ -320,8 +312,8 @@ std::string PairsRun::publish_as_rank_0() {
   if (work_.sealed) {
     result = directory_->publish_sealed(still_ours);
   } else {
-    const PairRuns runs(context_.calls, run_files(*directory_, context_.calls), plan.id(),
-                        plan.grid);
+    const PairRuns runs(context_.calls, pair_run_files(context_.calls, runs_folder(*directory_)),
+                        plan.id(), plan.grid);
     for (const std::int64_t tile : work_.to_do) {
       if (runs.has(tile)) continue;
       throw Error(ExitCode::kDataError,
@@ -334,6 +326,10 @@ std::string PairsRun::publish_as_rank_0() {
     if (plan.cut->keep == Keep::kAll && report_.output_bytes > limit_) {
       throw too_much(row_offsets.back(), 1, 1);
     }
+    check_guard_of_inputs(
+        config_, plan,
+        setup_.surveys.queries.counts.zero_rows + setup_.surveys.items.counts.zero_rows,
+        *directory_, context_.calls);
     result = publish_pairs(*directory_,
                            {plan, runs, row_offsets,
                             [this] { return read_result_names(config_, setup_, context_.calls); },
@@ -362,11 +358,8 @@ std::string run_pairs(const JobConfig& config, JobContext context) {
     std::string result = run.run();
     run.tell_metrics(ExitCode::kOk);
     return result;
-  } catch (const Error& error) {
-    run.tell_metrics(error.code());
-    throw;
-  } catch (const std::exception&) {
-    run.tell_metrics(ExitCode::kSoftware);
+  } catch (const std::exception& failure) {
+    run.tell_metrics(error_of(failure).code());
     throw;
   }
 }

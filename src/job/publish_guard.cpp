@@ -72,9 +72,15 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
         std::to_string(outside) + " values are no cosines (NaN, or outside of [-1, 1])" +
         (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
   }
+  check_guard_of_inputs(publication.config, publication.plan, publication.zero_rows, run, calls);
+}
+
+void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64_t zero_rows,
+                           const RunDirectory& run, FileCalls& calls) {
+  if (config.guard != Guard::kOn) return;
   const auto before = version_before(run, calls);
   if (!before) return;
-  const MatrixShape shape = publication.plan.grid.shape();
+  const MatrixShape shape = plan.grid.shape();
   if (static_cast<double>(shape.items) < kLeastShareOfItems * static_cast<double>(before->items)) {
     throw refused("there are " + std::to_string(shape.items) +
                   " items, and the version before has " + std::to_string(before->items));
@@ -82,9 +88,9 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
   const auto share = [](std::int64_t some, std::int64_t all) {
     return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
   };
-  if (share(publication.zero_rows, shape.items + shape.queries) >
+  if (share(zero_rows, shape.items + shape.queries) >
       share(before->zero_rows, before->rows) + kMostNewZeroRows) {
-    throw refused(std::to_string(publication.zero_rows) +
+    throw refused(std::to_string(zero_rows) +
                   " rows have no values, and in the version before it were " +
                   std::to_string(before->zero_rows));
   }

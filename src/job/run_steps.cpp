@@ -65,6 +65,14 @@ void announce(const RunSetup& setup, Log& log) {
              {{"bytes", setup.schedule.memory_peak()}});
 }
 
+void announce_published(const std::string& result, Log& log) {
+  log.info("already_there",
+           "the same result is published already: nothing to do (--recompute makes a new version); "
+           "read '" +
+               result + "'",
+           {{"result", result}});
+}
+
 void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::int64_t tiles,
                     JobContext context) {
   std::array<std::int64_t, 2> sums{stopped ? 1 : 0, done};

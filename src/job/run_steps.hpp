@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "bulksim/core/log.hpp"
 #include "bulksim/job/compute_job.hpp"
@@ -12,6 +13,9 @@ namespace bulksim {
 
 /// Says what is going to be computed.
 void announce(const RunSetup& setup, Log& log);
+
+/// Says that there is nothing to do, and what to read.
+void announce_published(const std::string& result, Log& log);
 
 /// Ends all ranks alike when any has stopped, with an AgreedError (75). `done` are the tiles of
 /// this rank, `resumed` those of earlier attempts. A collective.

@@ -10,6 +10,7 @@
 #include "bulksim/job/options.hpp"
 #include "bulksim/job/plan.hpp"
 #include "bulksim/storage/journal.hpp"
+#include "bulksim/storage/pair_runs.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "bulksim/storage/versions.hpp"
 
@@ -41,19 +42,22 @@ std::string newest_staging(FileCalls& calls, const std::string& work_folder) {
   return newest;
 }
 
-/// Counts the tiles that journals name, and those of the last attempt.
-void read_progress(FileCalls& calls, const std::string& staging, std::int64_t now,
-                   OutputStatus& status) {
-  const Plan plan = Plan::from_json(read_text(calls, staging + "/PLAN.json"));
-  status.plan = plan.id().hex().substr(0, 8);
-  status.tiles = plan.grid.count();
-  if (!is_directory(calls, staging + "/journal")) return;
+/// Number of the last attempt, 0 when none has begun.
+int last_attempt(FileCalls& calls, const std::string& staging) {
+  int last = 0;
+  if (!is_directory(calls, staging + "/attempts")) return last;
+  for (const std::string& name : list_directory(calls, staging + "/attempts"))
+    last = std::max(last, std::atoi(name.c_str()));
+  return last;
+}
+
+/// Counts the tiles that journals name. Returns those of the last attempt.
+std::int64_t read_journals(FileCalls& calls, const std::string& folder, const Plan& plan,
+                           OutputStatus& status) {
   std::set<std::int64_t> done;
   std::int64_t of_attempt = 0;
-  for (const std::string& name : list_directory(calls, staging + "/journal")) {
-    const JournalContent journal = read_journal(calls, staging + "/journal/" + name, plan.id());
-    if (journal.attempt > status.attempt) of_attempt = 0;
-    status.attempt = std::max(status.attempt, journal.attempt);
+  for (const std::string& name : list_directory(calls, folder)) {
+    const JournalContent journal = read_journal(calls, inside(folder, name), plan.id());
     for (const std::int64_t tile : journal.dropped)
       done.erase(tile);
     for (const JournalTile& tile : journal.tiles)
@@ -61,6 +65,31 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
     if (journal.attempt == status.attempt) of_attempt += std::ssize(journal.tiles);
   }
   status.tiles_done = std::ssize(done);
+  return of_attempt;
+}
+
+/// Tiles that a search for pairs looks into.
+std::int64_t count_searched(const Plan& plan) {
+  std::int64_t tiles = 0;
+  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
+    const TileId id = plan.grid.id(tile);
+    if (plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) ++tiles;
+  }
+  return tiles;
+}
+
+void read_progress(FileCalls& calls, const std::string& staging, std::int64_t now,
+                   OutputStatus& status) {
+  const Plan plan = Plan::from_json(read_text(calls, staging + "/PLAN.json"));
+  status.plan = plan.id().hex().substr(0, 8);
+  status.tiles = plan.cut ? count_searched(plan) : plan.grid.count();
+  status.attempt = last_attempt(calls, staging);
+  if (plan.cut && is_directory(calls, staging + "/parts")) {
+    const auto files = pair_run_files(calls, staging + "/parts");
+    status.tiles_done = std::ssize(tiles_with_runs(calls, files, plan.id(), plan.grid));
+  }
+  if (plan.cut || !is_directory(calls, staging + "/journal")) return;
+  const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);
   char attempt[32];
   std::snprintf(attempt, sizeof attempt, "/attempts/%04d", status.attempt);
   const std::int64_t begin = changed(calls, staging + attempt);
@@ -69,20 +98,21 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   status.seconds_left = static_cast<double>(status.tiles - status.tiles_done) / status.tiles_per_s;
 }
 
-/// The newest error file; the one that names itself the root cause wins.
+/// What the last attempt has said at its end; the error file that names itself the root cause wins.
 void read_last_error(FileCalls& calls, const std::string& staging, OutputStatus& status) {
   const std::string folder = staging + "/errors";
   if (!is_directory(calls, folder)) return;
-  std::int64_t last = -1;
+  bool found_root = false;
   for (const std::string& name : list_directory(calls, folder)) {
-    const std::string path = inside(folder, name);
-    const Json json = Json::parse(read_text(calls, path), nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) continue;
-    const bool root = json.value("root_cause", false);
-    const std::int64_t time = changed(calls, path) * 2 + (root ? 1 : 0);
-    if (time < last) continue;
-    last = time;
-    status.last_error = json.value("cause", std::string());
+    if (std::atoi(name.c_str() + 1) != status.attempt || !name.ends_with(".json")) continue;
+    const Json json = Json::parse(read_text(calls, inside(folder, name)), nullptr,
+                                  /*allow_exceptions=*/false);
+    if (!json.is_object() || found_root) continue;
+    const auto text = [&](const char* key) {
+      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+    };
+    found_root = json.contains("root_cause") && json["root_cause"] == true;
+    status.last_error = text("cause");
     if (json.contains("exit_code") && json["exit_code"].is_number_integer()) {
       status.last_error_code = json["exit_code"].get<int>();
     }

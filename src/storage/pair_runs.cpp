@@ -49,7 +49,51 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
   return hasher.digest();
 }
 
+bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid) {
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of(header) &&
+         header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
+         header.rows >= 0 && header.pairs >= 0 && header.rows <= grid.tile().queries &&
+         header.pairs <= grid.tile().cells();
+}
+
+/// Calls `visit` with the header of each run and the place of its counts. A header that a stop has
+/// torn hides the runs behind it: their tiles are computed again.
+template <class Visit>
+void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
+  const std::int64_t size = file.size();
+  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
+  for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
+    RunHeader header;
+    file.read(std::as_writable_bytes(std::span(&header, 1)), at);
+    at += kHeaderBytes;
+    if (!is_header(header, plan, grid)) return;
+    const std::int64_t bytes = body_bytes(header.rows, header.pairs);
+    if (at + bytes > size) return;
+    visit(header, at);
+    at += bytes;
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> pair_run_files(FileCalls& calls, const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const std::string& name : list_directory(calls, folder)) {
+    if (name.ends_with(".pairs")) paths.push_back(inside(folder, name));
+  }
+  return paths;
+}
+
+std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::string>& paths,
+                                       const Digest& plan, const TileGrid& grid) {
+  std::set<std::int64_t> tiles;
+  for (const std::string& path : paths) {
+    const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
+    for_each_run(file, plan, grid,
+                 [&](const RunHeader& header, std::int64_t) { tiles.insert(header.tile); });
+  }
+  return tiles;
+}
 
 void PairRun::clear(std::int64_t number, std::int64_t rows) {
   tile = number;
@@ -96,28 +140,13 @@ PairRuns::PairRuns(FileCalls& calls, const std::vector<std::string>& paths, cons
   }
 }
 
-/// A header that a stop has torn hides the runs behind it: their tiles are computed again.
 void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
-  const std::int64_t size = files_[file].size();
-  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
-  for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
-    RunHeader header;
-    files_[file].read(std::as_writable_bytes(std::span(&header, 1)), at);
-    const bool whole = std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
-                       header.crc == crc_of(header) && header.plan == plan.low;
-    if (!whole || header.tile < 0 || header.tile >= grid.count() || header.rows < 0 ||
-        header.pairs < 0 || header.rows > grid.tile().queries ||
-        header.pairs > grid.tile().cells()) {
-      return;
-    }
+  for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
-    at += kHeaderBytes;
-    if (at + bytes > size) return;
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};
     }
-    at += bytes;
-  }
+  });
 }
 
 std::int64_t PairRuns::pairs() const {

@@ -8,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/storage/pair_file.hpp"
+#include "bulksim/storage/pair_runs.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
 #include "hdf5/file.hpp"
@@ -229,6 +230,7 @@ std::string RunDirectory::publish_sealed(const std::function<void()>& before_ste
   before_step();
   for (const char* name : kWorkNames)
     remove_tree(calls_, inside(staging_, name));
+  remove_pair_runs();
   seal(staging_);
   char number[32];
   std::snprintf(number, sizeof number, "%06lld", static_cast<long long>(next_version()));
@@ -239,6 +241,15 @@ std::string RunDirectory::publish_sealed(const std::function<void()>& before_ste
   set_current(calls_, output_, name);
   remove_tree(calls_, imports_folder());
   return output_ + "/CURRENT/similarity.h5";
+}
+
+/// Pairs have been merged into the result; the parts of a matrix are the result.
+void RunDirectory::remove_pair_runs() {
+  const std::string parts = staging_ + "/parts";
+  if (!is_directory(calls_, parts)) return;
+  for (const std::string& path : pair_run_files(calls_, parts))
+    remove_file(calls_, path);
+  if (list_directory(calls_, parts).empty()) remove_tree(calls_, parts);
 }
 
 std::string RunDirectory::publish_file(const std::function<void()>& before_step) {

@@ -1,38 +1,13 @@
 """SIGKILL of any process at any time: the same command goes on and ends with the same bytes."""
 
 import os
-import pathlib
 import signal
-import threading
 import time
 
-from support import Bench, files_of, is_alive, ranks_of, wait_for
+from support import Bench, Reader, files_of, is_alive, ranks_of, wait_for
 
 KILLS = 50
 RANKS = [1, 2, 3, 5]
-
-
-class Reader(threading.Thread):
-    """Follows CURRENT all the time; what it shows must be whole."""
-
-    def __init__(self, out):
-        super().__init__(daemon=True)
-        self.out = out
-        self.looks = 0
-        self.violations = []
-
-    def run(self):
-        while True:
-            time.sleep(0.005)
-            try:
-                version = pathlib.Path(os.path.realpath(self.out / "CURRENT", strict=True))
-            except OSError:
-                continue
-            needed = ["_SUCCESS", "MANIFEST.json", "similarity.h5", "tiles.idx"]
-            missing = [name for name in needed if not (version / name).exists()]
-            if missing and version.exists():  # and not removed for the next round
-                self.violations.append((version, missing))
-            self.looks += 1
 
 
 def kill(bench, launcher, whom):
@@ -60,8 +35,7 @@ def journalled(bench):
 
 
 def random_kills(bench, seconds):
-    reader = Reader(bench.out)
-    reader.start()
+    reader = Reader(bench)
     counts = {}
     disturbed = 0
     number = 0
@@ -83,19 +57,24 @@ def random_kills(bench, seconds):
                         f"all {before} journalled tiles are resumed, not {resumed}")
             bench.clear()
     bench.check(disturbed == KILLS, f"kills came in time, {disturbed} of {KILLS}")
-    bench.check(reader.looks > 0 and not reader.violations,
-                f"a reader never saw half a version: {reader.violations[:3]}")
-    print(f"kills in time: {counts}, looks of the reader: {reader.looks}", flush=True)
+    reader.report(bench)
+    print(f"kills in time: {counts}", flush=True)
+
+
+def other_rank_counts(bench):
+    for before, after in ((4, 1), (4, 2), (4, 3), (4, 5), (4, 8), (1, 4)):
+        bench.clear()
+        code, _ = bench.run(bench.failpoints, bench.out, ranks=before,
+                            points="rank0:tile.finish=kill@8")
+        bench.check(code == 137, f"one of {before} ranks is killed, not {code}")
+        bench.check(journalled(bench) >= 7, "tiles were done")
+        bench.finishes(f"{before} ranks, then {after}", ranks=after)
 
 
 def main():
     bench = Bench(__doc__)
-    start = time.monotonic()
-    code, _ = bench.run(bench.program, bench.out, ranks=2)
-    seconds = time.monotonic() - start
-    bench.check(code == 0, "an undisturbed run")
-    bench.clear()
-    random_kills(bench, seconds)
+    random_kills(bench, bench.pace)
+    other_rank_counts(bench)
     bench.check(len(files_of(bench.reference)) > 4, "the reference is a whole version")
     bench.done()
 

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import time
 
-from support import Bench
+from support import Bench, wait_for
 
 NEEDED = 16_300_000  # bytes of the output
+WITHOUT_PRIVILEGES = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
 
 
 def enter_namespace():
@@ -30,8 +31,9 @@ def mount(place, options):
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True)
 
 
-def refused(bench, out, codes, words, seconds=2.0):
-    """The messages end in one sentence with these words."""
+def refused(bench, out, codes, words):
+    """The messages end in one sentence with these words, soon."""
+    seconds = max(2.0, 2 * bench.pace)
     start = time.monotonic()
     code, messages = bench.run(bench.program, out, ranks=1,
                                options=["--max-output", "1G"])
@@ -39,7 +41,7 @@ def refused(bench, out, codes, words, seconds=2.0):
     bench.check(code in codes, f"{out}: one of {codes}, not {code}")
     last = messages.splitlines()[-1] if messages else ""
     bench.check("error: " in last and all(word in last for word in words), f"{out}: says {words}")
-    bench.check(taken < seconds, f"{out}: within {seconds} s, not {taken:.1f} s")
+    bench.check(taken < seconds, f"{out}: within {seconds:.0f} s, not {taken:.1f} s")
 
 
 def disks_too_small(bench):
@@ -79,6 +81,36 @@ def wrong_places(bench):
     bench.check(os.listdir(others) == ["data"], "a folder of others is left alone")
 
 
+def no_permission(bench):
+    """The program has an ordinary user's rights, whoever runs the test."""
+    bench.prefix = WITHOUT_PRIVILEGES
+    parent = bench.folder / "forbidden"
+    parent.mkdir()
+    parent.chmod(0o555)
+    refused(bench, parent / "out", [77], ["Permission denied", "forbidden"])
+    parent.chmod(0o755)
+
+    unreadable = bench.folder / "unreadable.csr"
+    unreadable.write_bytes(bench.items.read_bytes())
+    unreadable.chmod(0)
+    bench.items, items = unreadable, bench.items
+    refused(bench, parent / "out", [77], ["Permission denied", "unreadable.csr"])
+    bench.items = items
+
+    bench.out = parent / "out"
+    process = bench.start(bench.failpoints, bench.out, 1, points="rank0:tile.begin=sleep:500@2")
+    wait_for(lambda: "failpoint" in bench.messages())
+    staging = next((bench.out / "staging").iterdir())
+    staging.chmod(0o500)
+    code, messages = bench.end(process)
+    bench.check(code == 77 and "Permission denied" in messages,
+                f"a folder that lost its permissions midway: 77, not {code}")
+    bench.check(not (bench.out / "CURRENT").exists(), "and nothing is published")
+    staging.chmod(0o700)
+    bench.finishes("after the permissions were there again", ranks=1)
+    bench.prefix = []
+
+
 def main():
     enter_namespace()
     bench = Bench(__doc__)
@@ -86,6 +118,7 @@ def main():
     read_only(bench)
     no_more_files(bench)
     wrong_places(bench)
+    no_permission(bench)
     bench.done()
 
 

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 TILE = ["--tile", "64x512"]  # 5 x 12 tiles
@@ -38,23 +39,35 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.failures = 0
+        self.prefix = []  # of a program that runs alone
+        self.log = self.folder / "messages"
         subprocess.run([self.program, "generate", "titles43", "--items", "6000", "--queries", "300",
                         "-q", "-o", self.folder / "in"], check=True)
+        self.items = self.folder / "in_items.csr"
+        self.queries = self.folder / "in_queries.csr"
         self.reference = self.folder / "reference"
         code, errors = self.run(self.program, self.reference, ranks=1)
         assert code == 0, errors
         self.out = self.folder / "out"
+        self.pace = self.seconds_of_a_run()
+
+    def seconds_of_a_run(self):
+        """What a run on two ranks takes on this machine: bounds are given with it to spare."""
+        start = time.monotonic()
+        self.finishes("an undisturbed run")
+        self.clear()
+        return time.monotonic() - start
 
     def command(self, program, out, ranks, options=()):
-        launcher = ["mpirun", "-q", "-n", str(ranks)] if ranks > 1 else []
-        return [*launcher, program, "compute", self.folder / "in_items.csr",
-                self.folder / "in_queries.csr", "-o", out, "-j", "1", *TILE, *options]
+        launcher = ["mpirun", "-q", "-n", str(ranks)] if ranks > 1 else self.prefix
+        return [*launcher, program, "compute", self.items, self.queries, "-o", out, "-j", "1", *TILE,
+                *options]
 
     def start(self, program, out, ranks=2, points="", options=()):
         """A run at work; its messages go to a file."""
         environment = dict(os.environ, BULKSIM_FAILPOINTS=points,
                            BULKSIM_FAILPOINT_SEED=str(self.random.randrange(2**32)))
-        with open(self.folder / "messages", "wb") as messages:
+        with open(self.log, "wb") as messages:
             return subprocess.Popen(self.command(program, out, ranks, options), env=environment,
                                     stdout=subprocess.DEVNULL, stderr=messages,
                                     start_new_session=True)
@@ -73,10 +86,14 @@ class Bench:
         return self.end(self.start(program, out, ranks, points, options), seconds)
 
     def messages(self):
-        return (self.folder / "messages").read_text(errors="replace")
+        return self.log.read_text(errors="replace")
 
     def clear(self):
-        shutil.rmtree(self.out, ignore_errors=True)
+        """All at once, so that no reader finds half of it."""
+        gone = self.out.with_name(self.out.name + ".gone")
+        if self.out.exists():
+            self.out.rename(gone)
+            shutil.rmtree(gone)
 
     def check(self, holds, claim):
         if not holds:
@@ -91,8 +108,8 @@ class Bench:
                 self.check(self.differences() == [],
                            f"{claim}: the same bytes, but {self.differences()}"))
 
-    def differences(self):
-        mine, theirs = (files_of(out) for out in (self.out, self.reference))
+    def differences(self, reference=None):
+        mine, theirs = (files_of(out) for out in (self.out, reference or self.reference))
         return sorted(set(mine) ^ set(theirs)) + [
             name for name in sorted(set(mine) & set(theirs))
             if not filecmp.cmp(mine[name], theirs[name], shallow=False)]
@@ -104,6 +121,53 @@ class Bench:
 
     def done(self):
         sys.exit(1 if self.failures else 0)
+
+
+class Reader(threading.Thread):
+    """Follows CURRENT of a bench all the time; what it shows must be whole."""
+
+    def __init__(self, bench):
+        super().__init__(daemon=True)
+        self.current = bench.out / "CURRENT"
+        self.looks = 0
+        self.violations = []
+        self.start()
+
+    def run(self):
+        while True:
+            time.sleep(0.005)
+            try:
+                version = pathlib.Path(os.path.realpath(self.current, strict=True))
+            except OSError:
+                continue
+            missing = what_is_missing(version)
+            if missing and version.exists():  # and not removed for the next round
+                self.violations.append((version, missing))
+            self.looks += 1
+
+    def report(self, bench):
+        bench.check(self.looks > 0 and not self.violations,
+                    f"a reader never saw half a version: {self.violations[:3]}")
+        print(f"looks of the reader: {self.looks}", flush=True)
+
+
+def what_is_missing(version):
+    """Files that a whole version has and this one has not, or not with their size."""
+    try:
+        files = json.loads((version / "MANIFEST.json").read_text())["files"]
+    except (OSError, ValueError):
+        return ["MANIFEST.json"]
+    names = {file["path"] for file in files}
+    missing = {"similarity.h5", "tiles.idx"} - names
+    missing |= {file["path"] for file in files if size_of(version / file["path"]) != file["bytes"]}
+    return sorted(missing | ({"_SUCCESS"} if size_of(version / "_SUCCESS") <= 0 else set()))
+
+
+def size_of(path):
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def files_of(out):

@@ -106,7 +106,7 @@ class Cluster:
             for node in self.nodes:  # with a host name of its own, or MPI takes two nodes for one
                 self.call("unshare", "--uts", "sh", "-c", f"hostname {node}; exec slurmd -N {node}")
             self.wait(lambda: self.call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split() ==
-                      self.nodes, 30)
+                      self.nodes, 90)
         except BaseException:
             self.__exit__()
             raise
@@ -148,11 +148,11 @@ class Cluster:
             steps = [path for node in self.nodes
                      for path in (self.folder / node / "spool").glob(f"stepd.slurm.pmix.{number}.*")]
             return not steps and self.job(number)["JobState"] == "PENDING"
-        self.wait(is_quiet, 30)
+        self.wait(is_quiet, 90)
         self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
-        self.wait(lambda: self.job(number)["JobState"] != "PENDING", 30)
+        self.wait(lambda: self.job(number)["JobState"] != "PENDING", 90)
 
-    def end_of(self, number, seconds=60):
+    def end_of(self, number, seconds=180):
         """The job when it is over."""
         over = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
         self.wait(lambda: self.job(number)["JobState"] in over, seconds)

@@ -53,20 +53,33 @@ class Jobs:
         self.check(job["JobState"] == "COMPLETED", f"the job is COMPLETED, not {job['JobState']}")
         self.check_result(out, "the bytes of one process")
 
-    def test_a_stopped_job_goes_on(self):
-        out = self.folder / "stopped"
-        number = self.submit("compute.sbatch", [*INPUTS, "-o", out, *OPTIONS], self.failpoints,
+    def stop_and_go_on(self, out):
+        """A job that is stopped by a signal amid its tiles, and started again."""
+        number = self.submit("compute.sbatch", [*INPUTS, f"-o{out}", *OPTIONS], self.failpoints,
                              "rank*:tile.begin=sleep:100")
-        self.cluster.wait(lambda: self.log.exists() and "failpoint" in self.log.read_text(), 30)
+        self.cluster.wait(lambda: self.log.exists() and
+                          self.log.read_text().count("tile.begin") > 20, 60)
         self.cluster.call("scancel", "--signal=USR1", number)
-        self.cluster.wait(lambda: self.cluster.job(number)["Restarts"] == "1", 30)
+        self.cluster.wait(lambda: self.cluster.job(number)["Restarts"] == "1", 60)
         self.cluster.start_again(number)
         job = self.cluster.end_of(number)
         log = self.log.read_text()
         self.check("stopped at" in log and "exit code 75" in log, "it was stopped")
         self.check(job["Restarts"] == "1", f"it was queued again once, not {job['Restarts']} times")
         self.check(job["JobState"] == "COMPLETED", f"the job is COMPLETED, not {job['JobState']}")
+        self.check("idle-0" in job.get("Comment", ""), f"it had got on: {job.get('Comment')}")
+
+    def test_a_stopped_job_goes_on(self):
+        out = self.folder / "stopped"
+        self.stop_and_go_on(out)
         self.check_result(out, "the bytes of a run that was not stopped")
+
+    def test_a_stopped_job_of_a_single_file_goes_on(self):
+        out, reference = self.folder / "stopped.h5", self.folder / "reference.h5"
+        subprocess.run([self.program, "compute", *INPUTS, "-q", "-o", reference, *OPTIONS],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.stop_and_go_on(out)
+        self.check(filecmp.cmp(out, reference, shallow=False), "the bytes of one process")
 
     def test_case_55_a_failing_run_is_a_failed_job(self):
         full = "rank1:part.before_write=error:28@3"  # the disk is full
@@ -83,7 +96,7 @@ class Jobs:
         out = self.folder / "nowhere"
         number = self.submit("compute.sbatch",
                              [*INPUTS, "-o", out, *OPTIONS, "--max-hours", "0.00001"])
-        self.cluster.wait(lambda: self.cluster.job(number)["Restarts"] == "1", 30)
+        self.cluster.wait(lambda: self.cluster.job(number)["Restarts"] == "1", 60)
         self.cluster.start_again(number)
         job = self.cluster.end_of(number)
         self.check((job["JobState"], job["ExitCode"]) == ("FAILED", "70:0"),
@@ -103,6 +116,7 @@ def main():
             jobs = Jobs(cluster, program, failpoints)
             jobs.test_four_ranks_on_two_nodes()
             jobs.test_a_stopped_job_goes_on()
+            jobs.test_a_stopped_job_of_a_single_file_goes_on()
             jobs.test_case_55_a_failing_run_is_a_failed_job()
             jobs.test_a_job_that_gets_nowhere_ends()
     finally:

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -5,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -58,6 +61,21 @@ class FailingDisk final : public ForwardingCalls {
 
  private:
   std::mutex mutex_;
+};
+
+/// Nothing gets a name with a certain end.
+class FailingRename final : public ForwardingCalls {
+ public:
+  explicit FailingRename(std::string end) : end_(std::move(end)) {}
+
+  int rename(const char* from, const char* to) override {
+    if (!std::string(to).ends_with(end_)) return ForwardingCalls::rename(from, to);
+    errno = EIO;
+    return -1;
+  }
+
+ private:
+  std::string end_;
 };
 
 nlohmann::json report_of(const JobBench& bench) {
@@ -197,10 +215,13 @@ TEST(DurableJob, KeepsTheNewestVersionsTheCurrentOneAndWhatIsNotOurs) {
   const std::string versions = bench.config.output + "/versions/";
   std::filesystem::create_directories(versions + "000099-precious/notes");
   std::filesystem::create_directories(versions + "thesis");
-  for (int night = 0; night < 4; ++night)
+  const File held_open = File::open(calls, bench.version() + "/similarity.h5", O_RDONLY);
+  for (int night = 1; night < 10; ++night)
     ASSERT_EQ(bench.run(), 0) << bench.sentence;
 
-  EXPECT_EQ(list_versions(calls, bench.config.output).size(), 3U);
+  const auto kept = list_versions(calls, bench.config.output);
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept.back().name, std::filesystem::path(bench.version()).filename());
   EXPECT_TRUE(std::filesystem::exists(versions + "000099-precious/notes"));
   EXPECT_TRUE(std::filesystem::exists(versions + "thesis"));
 }
@@ -283,6 +304,72 @@ TEST(DurableJob, TheGuardKeepsAShrunkenCorpusUnpublishedUntilItIsAccepted) {
   EXPECT_EQ(report_of(bench)["tiles"]["computed"], 0);
 }
 
+/// The first `count` rows lose their values.
+CsrMatrix with_zero_rows(CsrMatrix rows, std::int64_t count) {
+  std::fill_n(rows.values.begin(), rows.row_offsets[static_cast<std::size_t>(count)], 0.0);
+  return rows;
+}
+
+struct ChangedInput {
+  const char* name;
+  std::int64_t items;
+  std::int64_t more_zero_rows;
+  int code;
+};
+
+class GuardedJob : public testing::TestWithParam<std::tuple<ChangedInput, bool>> {};
+
+TEST_P(GuardedJob, RefusesAChangeThatIsTooLargeInEveryModeAndKeepsTheVersionBefore) {
+  const auto& [change, pairs] = GetParam();
+  JobBench bench;
+  bench.config.guard = Guard::kOn;
+  if (pairs) bench.config.cut = ResultCut{.at_least = 0.5F};
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  const std::string before = bench.version();
+  const CsrMatrix rows = random_rows(change.items, 300, 10, 41);  // the first of those before
+  write_csr(bench.config.items, with_zero_rows(rows, change.more_zero_rows));
+
+  EXPECT_EQ(bench.run(), change.code) << bench.sentence;
+
+  EXPECT_EQ(bench.version() == before, change.code == 65);
+  bench.config.guard = Guard::kAccept;
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+  EXPECT_NE(bench.version(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Changes, GuardedJob,
+                         testing::Combine(testing::Values(ChangedInput{"FewerItems", 2'399, 0, 65},
+                                                          ChangedInput{"SomeLess", 2'401, 0, 0},
+                                                          ChangedInput{"ZeroRows", 3'000, 60, 65},
+                                                          ChangedInput{"SomeZero", 3'000, 20, 0}),
+                                          testing::Bool()),
+                         [](const auto& test) {
+                           return std::get<0>(test.param).name +
+                                  std::string(std::get<1>(test.param) ? "_Pairs" : "_Full");
+                         });
+
+TEST(DurableJob, TheGuardFindsAValueThatIsNoCosineAlsoInTilesOfAnEarlierAttempt) {
+  for (const float value : {1.25F, std::numeric_limits<float>::quiet_NaN()}) {
+    JobBench bench;
+    bench.config.guard = Guard::kOn;
+    bench.config.read_back = ReadBack::kNone;
+    FailingRename unindexed("/tiles.idx");
+    ASSERT_EQ(bench.run(unindexed), 74) << bench.sentence;
+    const std::string staging = bench.config.output + "/staging/";
+    const std::string plan = list_directory(calls, staging).at(0);
+    std::fstream part(staging + plan + "/parts/part-00000.h5",
+                      std::ios::binary | std::ios::in | std::ios::out);
+    part.seekp((1 << 20) + 4 * 32 * 256);  // the second tile
+    part.write(reinterpret_cast<const char*>(&value), sizeof value);
+    part.close();
+
+    EXPECT_EQ(bench.run(), 65);
+
+    EXPECT_NE(bench.sentence.find("1 values are no cosines"), std::string::npos) << bench.sentence;
+    EXPECT_FALSE(std::filesystem::exists(bench.config.output + "/CURRENT"));
+  }
+}
+
 TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
   class Counting final : public ForwardingCalls {
    public:
@@ -298,6 +385,36 @@ TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
 
   EXPECT_EQ(counting.syncs, 0);
   EXPECT_EQ(bench.files(), reference);
+}
+
+TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsSealed) {
+  FailingRename late("/_SUCCESS");
+  JobBench bench;
+  bench.config.cut = ResultCut{.at_least = 0.5F};
+  ASSERT_EQ(bench.run(late), 74) << bench.sentence;
+  const OutputStatus status = read_status(calls, bench.config.output, 0);
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(status.tiles, 4 * 12);
+  EXPECT_EQ(status.tiles_done, 4 * 12);
+  EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 4 * 12);
+  EXPECT_FALSE(std::filesystem::exists(bench.version() + "/parts"));
+}
+
+TEST(DurableJob, PairsAreDurableAfterTheTimeOfAGroupToo) {
+  class Counting final : public ForwardingCalls {
+   public:
+    std::atomic<int> syncs = 0;
+    int fdatasync(int fd) override { return ++syncs, ForwardingCalls::fdatasync(fd); }
+  } counting;
+  JobBench bench;
+  bench.config.cut = ResultCut{.at_least = 0.5F};
+  bench.config.commit.seconds = 0.0;
+
+  ASSERT_EQ(bench.run(counting), 0) << bench.sentence;
+
+  EXPECT_GE(counting.syncs, 4 * 12);
 }
 
 TEST(DurableJob, MetricsTellOfFailuresAndKeepTheLastSuccess) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "storage_support.hpp"
@@ -129,6 +130,22 @@ TEST(SimilarityFile, case_47_missing_part_reads_as_nan_and_the_reader_refuses) {
             lost.size() * 9);
   expect_error(ExitCode::kDataError, {parts.paths[1].substr(folder.path().size()), "is missing"},
                open);
+}
+
+TEST(SimilarityFile, case_50_is_made_and_read_whatever_locks_the_file_system_holds_or_lacks) {
+  const TemporaryFolder folder;
+  const TileGrid grid({9, 41}, {4, 8});
+  const std::string path = folder / "result.h5";
+  const Parts part{{path}, {path}, {plan_part(grid, {0, grid.columns()}, "similarity")}};
+  lay_out_parts(calls, grid, part.paths, part.layouts);
+  test::fill(grid, part);
+  const File held = File::open(calls, path, O_RDONLY);
+  ASSERT_EQ(flock(held.descriptor(), LOCK_EX), 0);  // by another program, as HDF5 sees it
+
+  write_attributes(calls, path, grid, part.layouts[0], result_attributes(grid, {}));
+  const SimilarityReader reader = SimilarityReader::open(calls, path);
+
+  EXPECT_EQ(reader.read({0, 9}, {0, 41}), test::matrix_values(grid));
 }
 
 TEST(SimilarityReader, RefusesEmptyAndShortParts) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string_view>
 
 #include "bulksim/core/file.hpp"
@@ -13,7 +15,8 @@
 /// RANK is rank0, rank1, .. or rank*. It happens at the K-th time, or by chance at one time of N
 /// (BULKSIM_FAILPOINT_SEED is the seed), else every time. ACTION is kill, exit:CODE, segv, hang,
 /// sleep:MILLISECONDS; and for points before a call on a file error:ERRNO; and for points before a
-/// write short (half is written), torn (half is written, then kill) and flip:BIT.
+/// write short (half is written), torn (half is written, then kill) and flip:BIT; flip:BIT also
+/// where values are finished but not yet checked, of every value.
 ///
 /// A point on a file is FILE.before_CALL or FILE.after_CALL, at every such call.
 namespace bulksim {
@@ -22,6 +25,7 @@ namespace bulksim {
 inline constexpr std::string_view kFailpoints[] = {
     "input.read",
     "tile.begin",
+    "tile.values",
     "tile.write",
     "tile.finish",
     "collective",
@@ -70,10 +74,15 @@ inline constexpr std::string_view kFailpoints[] = {
 #ifdef BULKSIM_FAILPOINTS
 /// Fails here when it was told to.
 void pass_failpoint(std::string_view point);
+/// What spoils values at a point, or nothing in a program without failpoints.
+std::function<void(std::span<float>)> failing_values(std::string_view point);
 /// The same calls with a point on both sides of each.
 FileCalls& with_failpoints(FileCalls& calls);
 #else
 inline void pass_failpoint(std::string_view /*point*/) {}
+inline std::function<void(std::span<float>)> failing_values(std::string_view /*point*/) {
+  return nullptr;
+}
 inline FileCalls& with_failpoints(FileCalls& calls) {
   return calls;
 }

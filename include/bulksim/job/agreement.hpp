@@ -1,7 +1,6 @@
 #pragma once
 
 #include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,10 @@ class AgreedError : public Error {
   using Error::Error;
 };
 
+/// The error that an exception of any kind stands for: 71 where memory or threads could not be had,
+/// 70 for what nobody has foreseen.
+Error error_of(const std::exception& failure);
+
 /// Exchanges the outcome of a step; throws the AgreedError of the lowest rank that failed.
 void agree(Communicator& comm, const Error* failure);
 
@@ -26,13 +29,8 @@ void together(Communicator& comm, Step&& step) {
     step();
   } catch (const AgreedError&) {
     throw;  // a collective inside the step has told everybody already
-  } catch (const Error& error) {
-    agree(comm, &error);
-  } catch (const std::bad_alloc&) {
-    const Error error(ExitCode::kMemory, "there is not enough memory");
-    agree(comm, &error);
-  } catch (const std::exception& unexpected) {
-    const Error error(ExitCode::kSoftware, unexpected.what());
+  } catch (const std::exception& failure) {
+    const Error error = error_of(failure);
     agree(comm, &error);
   }
   agree(comm, nullptr);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,13 @@ class PairRunFile {
   File file_;
   std::atomic<std::int64_t> end_ = 0;
 };
+
+/// Paths of the files of runs in a folder.
+std::vector<std::string> pair_run_files(FileCalls& calls, const std::string& folder);
+
+/// Numbers of the tiles that have a run in one of the files, as its header says: no run is read.
+std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::string>& paths,
+                                       const Digest& plan, const TileGrid& grid);
 
 /// The runs of all files of a plan, by number of the tile.
 class PairRuns {

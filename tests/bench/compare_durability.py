@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""What durability costs: pairs of runs with and without it, on one or several file systems.
+
+    compare_durability.py ITEMS.csr QUERIES.csr BULKSIM FOLDER... [--threads T] [--pairs N] [--json]
+
+Each pair is a full-matrix run with `--durability=off` (no journal, no lease, nothing synced; checks
+and hashes stay) and one with durability, in alternating order, each into an empty output. Two times
+count: until the program has ended, and until the disk has everything (a sync of all file systems
+follows): a program that syncs nothing ends before its output is written, as long as that fits into
+memory. Medians over the pairs, and of their ratios; one run of each kind before them does not count.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+
+KINDS = ["off", "on"]
+
+
+def run(arguments, folder, kind):
+    """Seconds until a run has ended, and until all of it is on the disk; its bytes."""
+    out = pathlib.Path(folder) / f"bulksim-durability-{os.getpid()}"
+    command = [arguments.bulksim, "compute", arguments.items, arguments.queries, "-q", "-o", out,
+               "--threads", str(arguments.threads), "--max-output", "1T", "--durability", kind]
+    os.sync()  # no run pays for what another one has left behind
+    begin = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    ended = time.perf_counter() - begin
+    os.sync()
+    settled = time.perf_counter() - begin
+    size = sum(path.lstat().st_size for path in out.rglob("*") if path.is_file())
+    shutil.rmtree(out)
+    return ended, settled, size
+
+
+def measure(arguments, folder):
+    times = {kind: [] for kind in KINDS}
+    size = 0
+    for number in range(-1, arguments.pairs):
+        for kind in KINDS if number % 2 else reversed(KINDS):
+            *taken, size = run(arguments, folder, kind)
+            if number >= 0:
+                times[kind].append(taken)
+    result = {"folder": folder, "bytes": size, "threads": arguments.threads}
+    for at, until in enumerate(("ended", "on_disk")):
+        off, on = ([pair[at] for pair in times[kind]] for kind in KINDS)
+        ratios = [b / a for a, b in zip(off, on)]
+        result[until] = {"off_s": off, "on_s": on, "median_off_s": statistics.median(off),
+                         "median_on_s": statistics.median(on), "ratios": ratios,
+                         "median_ratio": statistics.median(ratios)}
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("items")
+    parser.add_argument("queries")
+    parser.add_argument("bulksim", help="the program")
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+
+    results = [measure(arguments, folder) for folder in arguments.folders]
+    if arguments.json:
+        print(json.dumps({"schema": 1, "results": results}, indent=1))
+        return
+    for result in results:
+        print(f"{result['folder']}: {result['bytes'] / 1e9:.2f} GB, {result['threads']} threads")
+        for until in ("ended", "on_disk"):
+            times = result[until]
+            ratios = ", ".join(f"{100 * (ratio - 1):+.1f}" for ratio in times["ratios"])
+            print(f"  {until}: off {times['median_off_s']:.3f} s, on {times['median_on_s']:.3f} s, "
+                  f"{100 * (times['median_ratio'] - 1):+.1f} % ({ratios})")
+
+
+main()

@@ -1,0 +1,44 @@
+"""Memory or threads that cannot be had end the run with 71 and one sentence; the next one goes on."""
+
+import os
+
+from support import Bench
+
+ROUNDS = 12
+MIB = 1 << 20
+
+
+def limited(bench, most):
+    """A run alone that may map so many bytes."""
+    bench.prefix = ["prlimit", f"--as={most}"]
+    code, messages = bench.run(bench.program, bench.out, ranks=1)
+    bench.prefix = []
+    return code, messages
+
+
+def starts(bench, most):
+    """Whether the libraries of the program fit at all."""
+    return os.system(f"prlimit --as={most} {bench.program} --version >/dev/null 2>&1") == 0
+
+
+def main():
+    bench = Bench(__doc__)
+    least = next(most for most in range(16 * MIB, 1 << 40, 4 * MIB) if starts(bench, most))
+    enough = next(most for most in range(least, 1 << 40, 16 * MIB)
+                  if limited(bench, most)[0] == 0)
+    codes = {}
+    for _ in range(ROUNDS):
+        bench.clear()
+        most = bench.random.randrange(least, enough)
+        code, messages = limited(bench, most)
+        codes[code] = codes.get(code, 0) + 1
+        bench.check(code in (0, 71), f"{most} bytes: 71, not {code}")
+        if code == 71:
+            bench.check("error: " in messages.splitlines()[-1], f"{most} bytes: one sentence")
+            bench.finishes(f"after {most} bytes were too few", ranks=1)
+    bench.check(codes.get(71, 0) > 0, f"some runs had too little: {codes}")
+    print(codes)
+    bench.done()
+
+
+main()
