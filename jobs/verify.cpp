@@ -23,6 +23,8 @@ CommandSyntax verify_syntax() {
               {"full", 0, "", "read every byte; the default", kFlag},
               {"against", 0, "", "item rows: 64 cells of every tile are computed again"},
               {"queries", 0, "", "query rows for --against; without it the items"},
+              {"vocab", 0, "", "terms of the columns, when the run had this option"},
+              {"keys", 0, "terms", "keys of JSONL vectors, as in the run: terms or index"},
               {"threads", 'j', "0", "threads; 0: all cores"},
               {"json", 0, "", "JSON instead of text", kFlag},
               {"help", 'h', "", "this text", kFlag},
@@ -37,12 +39,15 @@ int run_verify(const std::vector<std::string>& words) {
   verification.depth = options.flag("quick") ? VerifyDepth::kQuick : VerifyDepth::kFull;
   verification.against_items = options.text("against");
   verification.against_queries = options.text("queries");
+  verification.against.vocabulary = options.text("vocab");
+  verification.against.keys = parse_keys(options);
   verification.threads = static_cast<int>(options.integer("threads", 0, 4096));
   if (verification.threads == 0) {
     verification.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
   verification.format = options.flag("json") ? VerifyFormat::kJson : VerifyFormat::kText;
-  const Verdict verdict = verify(system_file_calls(), verification);
+  Log log({});
+  const Verdict verdict = verify(system_file_calls(), verification, log);
   print_verdict(verdict, verification.format, std::cout);
   return static_cast<int>(verdict.damage.empty() ? ExitCode::kOk : ExitCode::kDataError);
 }

@@ -17,7 +17,7 @@ CommandSyntax import_syntax() {
           {"output", 'o', "", "store to write (.h5)"},
           {"vocab", 0, "", "file with the terms of the columns, one a line"},
           {"ids", 0, "", "file with the ids of the rows, one a line"},
-          {"keys", 0, "term", "what the keys of JSONL vectors are: term or index"},
+          {"keys", 0, "terms", "keys of JSONL vectors: terms or index (numbers of columns)"},
           {"strict", 0, "", "refuse unsorted rows, duplicates and zeros", kFlag},
           {"json", 0, "", "JSON instead of the path of the store", kFlag},
           {"quiet", 'q', "", "warnings and errors only", kFlag},
@@ -26,10 +26,14 @@ CommandSyntax import_syntax() {
       }};
 }
 
+VectorKeys parse_keys(const OptionValues& options) {
+  return options.choice("keys", {"terms", "index"}) == 0 ? VectorKeys::kTerms
+                                                         : VectorKeys::kIndices;
+}
+
 ImportOptions make_import_options(const OptionValues& options) {
   ImportOptions import;
-  import.keys =
-      options.choice("keys", {"term", "index"}) == 1 ? VectorKeys::kIndices : VectorKeys::kTerms;
+  import.keys = parse_keys(options);
   import.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
   import.vocabulary = options.text("vocab");
   import.ids = options.text("ids");

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "bulksim/core/error.hpp"
+#include "bulksim/job/import_job.hpp"
 
 namespace bulksim {
 
@@ -253,8 +254,7 @@ JobConfig make_repair_config(const OptionValues& options) {
   config.vocabulary = options.text("vocab");
   config.item_ids = options.text("item-ids");
   config.query_ids = options.text("query-ids");
-  config.keys =
-      options.choice("keys", {"terms", "index"}) == 0 ? VectorKeys::kTerms : VectorKeys::kIndices;
+  config.keys = parse_keys(options);
   config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
   constexpr ZeroRows kPolicies[] = {ZeroRows::kZero, ZeroRows::kNan, ZeroRows::kError};
   config.zero_rows = kPolicies[options.choice("zero-rows", {"zero", "nan", "error"})];

@@ -1,19 +1,16 @@
 #include "bulksim/job/plan_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
+#include <optional>
 #include <ostream>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "bulksim/core/checksum.hpp"
 #include "bulksim/job/options.hpp"
-#include "bulksim/storage/lease.hpp"
 #include "bulksim/storage/run_directory.hpp"
+#include "job/process_folder.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
@@ -31,60 +28,22 @@ std::int64_t padded_cells(const TileGrid& grid) {
   return grid.count() * grid.tile().cells();
 }
 
-/// A folder beside the output that is gone when the plan is made. One that a killed plan has left
-/// is removed by the next plan on the same machine. Made by rank 0 when something is put there.
+/// A folder beside the output that is gone when the plan is made. Rank 0 puts things there.
 class PlanFolder {
  public:
-  PlanFolder(const JobConfig& config, JobContext context) : context_(context) {
-    const std::string place = existing_folder(context.calls, config.output);
-    if (is_rank_0()) {
-      path_ = inside(
-          place, own_prefix() + std::to_string(own_.pid) + "-" + std::to_string(own_.start_time));
-      remove_dead(place);
+  PlanFolder(const JobConfig& config, JobContext context) {
+    Communicator& comm = context.mpi.world();
+    if (comm.rank() == 0) {
+      folder_.emplace(context.calls, existing_folder(context.calls, config.output), context.log);
     }
-    path_ = broadcast_text(context.mpi.world(), path_);
+    path_ = broadcast_text(comm, folder_ ? folder_->path() : "");
   }
-  ~PlanFolder() { remove(); }
-  PlanFolder(const PlanFolder&) = delete;
-  PlanFolder& operator=(const PlanFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Files that are open can still be read.
-  void remove() {
-    if (!is_rank_0()) return;
-    try {
-      remove_tree(context_.calls, path_);
-    } catch (const std::exception& error) {
-      context_.log.warning("left_behind", error.what());
-    }
-  }
+  void remove() { folder_.reset(); }
 
  private:
-  bool is_rank_0() const { return context_.mpi.world().rank() == 0; }
-
-  /// Of all plans on this machine.
-  std::string own_prefix() const {
-    const std::string machine = own_.boot_id + own_.pid_namespace;
-    return ".bulksim-plan-" + digest_of(std::as_bytes(std::span(machine))).hex().substr(0, 8) + "-";
-  }
-
-  void remove_dead(const std::string& place) {
-    if (!is_directory(context_.calls, place)) return;
-    const LeaseWorld world = this_machine();
-    for (const std::string& name : list_directory(context_.calls, place)) {
-      long long pid = 0;
-      long long start = 0;
-      if (!name.starts_with(own_prefix()) ||
-          std::sscanf(name.c_str() + own_prefix().size(), "%lld-%lld", &pid, &start) != 2 ||
-          world.runs(pid, start)) {
-        continue;
-      }
-      remove_tree(context_.calls, inside(place, name));
-    }
-  }
-
-  JobContext context_;
-  LeaseHolder own_ = this_machine().self;
+  std::optional<ProcessFolder> folder_;
   std::string path_;
 };
 

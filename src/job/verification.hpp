@@ -6,6 +6,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/file.hpp"
+#include "bulksim/formats/column_map.hpp"
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/verify_job.hpp"
 #include "bulksim/storage/recovery.hpp"
@@ -38,7 +39,7 @@ void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdi
 
 /// Computes 64 cells of every tile from the inputs, by the definition and in float64; throws Error
 /// (65) when these are not the inputs of the result.
-void verify_against(FileCalls& calls, const ResultFacts& facts, const VerifyOptions& options,
+void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
                     Verdict& verdict);
 
 /// A damaged tile, with its place.

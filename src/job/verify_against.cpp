@@ -26,15 +26,16 @@ struct Rows {
 /// Reads rows frame by frame and keeps the digest of all frames read so far.
 class DigestedReader {
  public:
-  DigestedReader(FileCalls& calls, const std::string& path, Grid arithmetic)
-      : source_(open_matrix(calls, path)), arithmetic_(arithmetic) {}
+  DigestedReader(const MatrixSource& source, Grid arithmetic)
+      : source_(source), arithmetic_(arithmetic) {}
 
-  std::int64_t rows() const { return source_->info().rows; }
+  const std::string& path() const { return source_.info().path; }
+  std::int64_t rows() const { return source_.info().rows; }
 
   Rows read(RowRange range) {
     Rows rows;
-    source_->read(range, rows.values);
-    canonicalize(rows.values, Irregular::kAccept, source_->info().path, range.begin);
+    source_.read(range, rows.values);
+    canonicalize(rows.values, Irregular::kAccept, path(), range.begin);
     const CsrView view = rows.values.view();
     for (std::int64_t row = 0; row < view.rows(); ++row) {
       double squares = 0.0;
@@ -51,8 +52,8 @@ class DigestedReader {
     Hasher hasher;
     CsrMatrix rows;
     for (std::int64_t begin = 0; begin < this->rows(); begin += kFrameRows) {
-      source_->read({begin, std::min(begin + kFrameRows, this->rows())}, rows);
-      canonicalize(rows, Irregular::kAccept, source_->info().path, begin);
+      source_.read({begin, std::min(begin + kFrameRows, this->rows())}, rows);
+      canonicalize(rows, Irregular::kAccept, path(), begin);
       const Digest digest = frame_digest(rows.view());
       const std::uint64_t words[] = {digest.high, digest.low};
       hasher.update(std::as_bytes(std::span(words)));
@@ -61,7 +62,7 @@ class DigestedReader {
   }
 
  private:
-  std::unique_ptr<MatrixSource> source_;
+  const MatrixSource& source_;
   Grid arithmetic_;
 };
 
@@ -118,23 +119,20 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
   return true;
 }
 
-void require_content(const DigestedReader& reader, const std::string& path, const Digest& wanted,
-                     std::int64_t rows) {
+void require_content(const DigestedReader& reader, const Digest& wanted, std::int64_t rows) {
   if (reader.rows() == rows && reader.content() == wanted) return;
   throw Error(ExitCode::kDataError,
-              "'" + path + "' does not hold the rows that this result was computed from");
+              "'" + reader.path() + "' does not hold the rows that this result was computed from");
 }
 
 }  // namespace
 
-void verify_against(FileCalls& calls, const ResultFacts& facts, const VerifyOptions& options,
+void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
                     Verdict& verdict) {
-  const std::string& query_path =
-      options.against_queries.empty() ? options.against_items : options.against_queries;
-  DigestedReader query_reader(calls, query_path, facts.arithmetic);
-  DigestedReader item_reader(calls, options.against_items, facts.arithmetic);
-  require_content(query_reader, query_path, facts.queries, facts.grid.shape().queries);
-  require_content(item_reader, options.against_items, facts.items, facts.grid.shape().items);
+  DigestedReader query_reader(*inputs.queries, facts.arithmetic);
+  DigestedReader item_reader(*inputs.items, facts.arithmetic);
+  require_content(query_reader, facts.queries, facts.grid.shape().queries);
+  require_content(item_reader, facts.items, facts.grid.shape().items);
   if (facts.grid.count() == 0) return;
   TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
   const Rows queries = query_reader.read({0, facts.grid.shape().queries});

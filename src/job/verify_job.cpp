@@ -1,10 +1,14 @@
 #include "bulksim/job/verify_job.hpp"
 
+#include <filesystem>
+#include <optional>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
+#include "bulksim/formats/names.hpp"
+#include "job/process_folder.hpp"
 #include "job/verification.hpp"
 
 namespace bulksim {
@@ -40,9 +44,26 @@ Json json_of(const Damage& damage) {
   return json;
 }
 
+/// The rows of both sides in the columns of the run.
+SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const std::string& folder,
+                        Log& log) {
+  const auto open = [&](const std::string& path) {
+    const ImportOptions import{options.against.keys, Irregular::kAccept, "", ""};
+    return open_input(calls, prepare_input(calls, path, folder, import, log), path,
+                      Irregular::kAccept);
+  };
+  const std::string& queries =
+      options.against_queries.empty() ? options.against_items : options.against_queries;
+  std::optional<NamedVocabulary> vocabulary;
+  if (const std::string& path = options.against.vocabulary; !path.empty()) {
+    vocabulary = {read_names(calls, path), path};
+  }
+  return match_columns({open(queries), open(options.against_items)}, vocabulary);
+}
+
 }  // namespace
 
-Verdict verify(FileCalls& calls, const VerifyOptions& options) {
+Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   Verdict verdict;
   const std::string folder = version_folder(calls, options.path);
   verdict.path = folder.empty() ? options.path : folder;
@@ -50,7 +71,10 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options) {
                                            : verify_version(calls, folder, verdict);
   if (options.depth == VerifyDepth::kQuick || facts.parts.paths.empty()) return verdict;
   verify_tiles(calls, facts, options.threads, verdict);
-  if (!options.against_items.empty()) verify_against(calls, facts, options, verdict);
+  if (!options.against_items.empty()) {
+    const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
+    verify_against(calls, facts, open_against(calls, options, imports.path(), log), verdict);
+  }
   return verdict;
 }
 

@@ -111,8 +111,12 @@ class FormatsJob : public testing::Test {
     const auto reader = SimilarityReader::open(calls_, folder_ / output);
     return reader.read({0, reader.grid().shape().queries}, {0, reader.grid().shape().items});
   }
+  Verdict check(const VerifyOptions& options) const {
+    Log log({.level = LogLevel::kError});
+    return verify(calls_, options, log);
+  }
   std::size_t damage(const std::string& output) const {
-    return verify(calls_, {.path = folder_ / output}).damage.size();
+    return check({.path = folder_ / output}).damage.size();
   }
 
   FileCalls& calls_ = system_file_calls();
@@ -161,6 +165,27 @@ TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
   EXPECT_EQ(matrix("npz"), reference(unit, unit));
   // its columns are only those that occur: other numbers, and the same cosines
   EXPECT_EQ(matrix("jsonl"), matrix("npz"));
+}
+
+TEST_F(FormatsJob, AResultIsVerifiedAgainstInputsOfAnyFormat) {
+  const CsrMatrix queries = random_rows(60, 300, 9, 1);
+  const CsrMatrix items = random_rows(2'100, 250, 9, 2);  // other terms: other columns alone
+  write("q.jsonl", jsonl_of(queries, "q"));
+  write("i.jsonl", jsonl_of(items, "i"));
+  write("q.npz", npz_of(queries));
+  ASSERT_EQ(run("i.jsonl", "q.jsonl", "out"), 0) << sentence_;
+  ASSERT_EQ(run("q.npz", "", "self"), 0) << sentence_;
+  if (world().rank() != 0) return;
+
+  const Verdict pair = check({.path = folder_ / "out",
+                              .against_items = folder_ / "i.jsonl",
+                              .against_queries = folder_ / "q.jsonl"});
+  const Verdict self = check({.path = folder_ / "self", .against_items = folder_ / "q.npz"});
+
+  EXPECT_TRUE(pair.damage.empty());
+  EXPECT_EQ(pair.cells, 3 * 64);
+  EXPECT_TRUE(self.damage.empty());
+  EXPECT_EQ(self.cells, 64);
 }
 
 TEST_F(FormatsJob, case_27_integers_give_the_matrix_of_the_same_floats) {
@@ -291,7 +316,7 @@ TEST_F(FormatsJob, CellsOfRowsWithoutValuesAreNanWhereThatIsTheirPolicy) {
   VerifyOptions against{.path = folder_ / "nan"};
   against.against_items = folder_ / "i.csr";
   against.against_queries = folder_ / "q.csr";
-  EXPECT_TRUE(verify(calls_, against).damage.empty());
+  EXPECT_TRUE(check(against).damage.empty());
 }
 
 }  // namespace

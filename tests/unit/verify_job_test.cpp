@@ -17,13 +17,17 @@ namespace bulksim::test {
 namespace {
 
 FileCalls& calls = system_file_calls();
+Log& log() {
+  static Log quiet({.level = LogLevel::kError});
+  return quiet;
+}
 
 Verdict look(const std::string& path, VerifyDepth depth = VerifyDepth::kFull) {
   VerifyOptions options;
   options.path = path;
   options.depth = depth;
   options.threads = 2;
-  return verify(calls, options);
+  return verify(calls, options, log());
 }
 
 /// Changes bytes of a published file in place.
@@ -53,7 +57,7 @@ TEST_F(Verify, AWholeResultIsCleanAndAgreesWithItsInputs) {
   options.against_items = bench.config.items;
   options.against_queries = bench.config.queries;
 
-  const Verdict verdict = verify(calls, options);
+  const Verdict verdict = verify(calls, options, log());
 
   EXPECT_TRUE(verdict.damage.empty());
   EXPECT_EQ(verdict.tiles, 4 * 12);
@@ -128,7 +132,7 @@ TEST_F(Verify, InputsOfAnotherResultAreRefused) {
   options.path = bench.config.output;
   options.against_items = bench.config.items;
 
-  const auto check = [&] { verify(calls, options); };
+  const auto check = [&] { verify(calls, options, log()); };
 
   expect_error(ExitCode::kDataError, {"items.csr", "does not hold the rows"}, check);
 }

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "bulksim/core/file.hpp"
+#include "bulksim/core/log.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
+#include "bulksim/job/import_job.hpp"
 
 namespace bulksim {
 
@@ -20,10 +22,11 @@ enum class VerifyDepth {
 enum class VerifyFormat { kText, kJson };
 
 struct VerifyOptions {
-  std::string path;  ///< OUT, a version, or one result file
+  std::string path = {};  ///< OUT, a version, or one result file
   VerifyDepth depth = VerifyDepth::kFull;
-  std::string against_items;  ///< inputs to compute cells of every tile from; or empty
-  std::string against_queries;
+  std::string against_items = {};  ///< inputs to compute cells of every tile from; or empty
+  std::string against_queries = {};
+  ImportOptions against = {};  ///< as in the run; its ids are not needed
   int threads = 1;
   VerifyFormat format = VerifyFormat::kText;
 };
@@ -48,9 +51,10 @@ struct Verdict {
   std::vector<Damage> damage;
 };
 
-/// Looks at a published result. Throws Error (66) when there is none, and Error (74) when a file
+/// Looks at a published result. Inputs that are not read by ranges are imported into a folder for
+/// temporary files. Throws Error (66) when there is none, and Error (74) when a file
 /// cannot be read; what is damaged stands in the verdict.
-Verdict verify(FileCalls& calls, const VerifyOptions& options);
+Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log);
 
 /// Prints a verdict, one line or one JSON object for each damage.
 void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out);
