@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Compares a whole run of `bulksim compute` with plain streams to the same file system.
 
-    compare_dd.py ITEMS QUERIES FOLDER BULKSIM [--ranks N] [--rounds N]
+    compare_dd.py ITEMS QUERIES FOLDER BULKSIM [--ranks N] [--threads N] [--rounds N]
 
 Each round writes as many bytes as the matrix has with one `dd` a rank, all at once, and then runs
-bulksim with as many ranks of one thread each into FOLDER. Medians over the rounds of the rate of dd,
+bulksim with as many ranks into FOLDER. Medians over the rounds of the rate of dd,
 of computing and writing (the phases compute and sync of report.json), and of the whole run.
 """
 
@@ -47,7 +47,7 @@ def dd_seconds(folder, ranks, total):
 def bulksim_run(arguments, output):
     """Report of one run, and its seconds."""
     command = [arguments.bulksim, "compute", arguments.items, arguments.queries, "-o", output, "-q",
-               "-j", "1"]
+               "-j", str(arguments.threads)]
     if arguments.ranks > 1:
         command = ["mpirun", "-q", "-n", str(arguments.ranks)] + command
     begin = time.perf_counter()
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("bulksim")
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="of a rank")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
 
@@ -80,8 +81,8 @@ def main():
         rates["computing and writing"].append(total / (phases["compute"] + phases.get("sync", 0)))
         rates["whole run"].append(total / seconds)
     dd = statistics.median(rates["dd"])
-    print(f"{total * 1e-9:.2f} GB, {arguments.ranks} ranks of one thread, medians of "
-          f"{arguments.rounds}")
+    print(f"{total * 1e-9:.2f} GB, {arguments.ranks} ranks of {arguments.threads} threads, "
+          f"medians of {arguments.rounds}")
     for name, values in rates.items():
         rate = statistics.median(values)
         print(f"{name:<22} {rate * 1e-9:6.2f} GB/s   {100 * rate / dd:4.0f} % of dd")
