@@ -3,9 +3,13 @@
 set(BULKSIM_CUDA_SOURCES
   backend/cuda/backend.cpp
   backend/cuda/block_builder.cu
+  backend/cuda/candidate_rows.cpp
+  backend/cuda/filter.cu
   backend/cuda/find_device.cpp
+  backend/cuda/group_filter.cpp
   backend/cuda/item_slice.cpp
   backend/cuda/panel.cu
+  backend/cuda/pipeline.cpp
   backend/cuda/query_panel.cpp
   backend/cuda/query_rows.cpp
   backend/cuda/row_identity.cu
@@ -25,7 +29,10 @@ find_path(BULKSIM_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 
 # What they use of the rest.
 set(BULKSIM_CUDA_NEEDS
+  backend/best_preferences.cpp
   backend/labelled_rows.cpp
+  backend/pair_cut.cpp
+  backend/pair_filter.cpp
   backend/tile_checks.cpp
   comm/communicator.cpp
   core/checksum.cpp

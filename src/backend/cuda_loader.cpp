@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "backend/best_preferences.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
 #include "bulksim/core/error.hpp"
 
@@ -46,12 +47,28 @@ std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& o
   return std::unique_ptr<SimilarityBackend>(make(options));
 }
 
+std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& options,
+                                                    const ResultCut& cut) {
+  using Make = PairBackend* (*)(const CudaBackendOptions& options, const ResultCut& cut);
+  const auto make = function_of<Make>(options.module, "bulksim_make_cuda_pair_backend");
+  return std::unique_ptr<PairBackend>(make(options, cut));
+}
+
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {
   const std::int64_t tiles =
       options.pinned_tiles * options.grid.tile().cells() * std::int64_t{sizeof(float)};
   const std::int64_t rows = std::max(options.slice_items, options.grid.tile().items) + 1;
   return tiles + 2 * (rows * std::int64_t{sizeof(std::int64_t)} +
                       chunk_nnz * std::int64_t{sizeof(Column) + sizeof(std::int32_t)});
+}
+
+std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, const ResultCut& cut,
+                                          std::int64_t chunk_nnz) {
+  const TileShape& tile = options.grid.tile();
+  const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
+  const std::int64_t best =
+      cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(options.grid.shape().queries, cut.count);
+  return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
 }
 
 std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,

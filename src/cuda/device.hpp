@@ -63,4 +63,9 @@ class Device {
   char pci_[32] = {};
 };
 
+/// An error of the runtime as a user needs it: which device, and what to do.
+inline Error device_error(const CallError& error, const Device& device) {
+  return {error.code(), std::string(error.what()) + " on " + device.description()};
+}
+
 }  // namespace bulksim::cuda

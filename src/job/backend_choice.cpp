@@ -81,9 +81,7 @@ std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankReso
 }
 
 std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources) {
-  if (resources.device) {
-    return make_filtering_backend(make_backend(plan, resources), plan.grid, *plan.cut);
-  }
+  if (resources.device) return make_cuda_pair_backend(cuda_options(plan, resources), *plan.cut);
   return make_cpu_pair_backend(cpu_options(plan, resources), *plan.cut);
 }
 

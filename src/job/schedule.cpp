@@ -62,6 +62,12 @@ std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::
                   : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
 }
 
+std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
+                        std::int64_t chunk_nnz) {
+  return plan.cut ? cuda_pair_backend_host_bytes(backend, *plan.cut, chunk_nnz)
+                  : cuda_backend_host_bytes(backend, chunk_nnz);
+}
+
 /// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
 std::int64_t pair_memory(const Plan& plan, int threads) {
   constexpr std::int64_t kPairBytes = 8;
@@ -77,10 +83,10 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule) {
   const auto [batch_rows, batch_nnz, chunk_rows, chunk_nnz] = extent_of(schedule, plan, surveys);
-  const std::int64_t backend =
-      resources.device ? cuda_backend_host_bytes(cuda_options(plan, resources), chunk_nnz)
-                       : cpu_bytes(cpu_options(plan, resources), plan, batch_nnz,
-                                   fullest(surveys.items, plan.grid.tile().items));
+  const std::int64_t backend = resources.device
+                                   ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
+                                   : cpu_bytes(cpu_options(plan, resources), plan, batch_nnz,
+                                               fullest(surveys.items, plan.grid.tile().items));
   return {
       {"held before", resources.held},
       {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 
 namespace bulksim {
@@ -47,10 +48,17 @@ struct CudaBackendOptions {
 /// missing, and Error (71) when the device has not enough memory for one column of tiles.
 std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& options);
 
+/// The same for pairs: the device leaves out what `cut` does not want, as far as scores decide
+/// that, and of the best of each query what those found before are better than.
+std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& options,
+                                                    const ResultCut& cut);
+
 /// Pinned host memory that the backend holds beside the queries and chunks it is given, in bytes.
 ///
 /// `chunk_nnz` are the entries of the fullest chunk.
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz);
+std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, const ResultCut& cut,
+                                          std::int64_t chunk_nnz);
 
 /// Device memory that a chunk of items needs, in bytes, with room for one tile and the queries:
 ///

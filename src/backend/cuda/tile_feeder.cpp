@@ -32,8 +32,12 @@ bool is_out_of_memory(const CallError& error) {
 }  // namespace
 
 TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
-                       const QueryBatch& batch)
-    : options_(options), device_(device), batch_(batch), shape_(LaunchShape::of(device)) {
+                       const QueryBatch& batch, const PairFilter* filter)
+    : options_(options),
+      device_(device),
+      batch_(batch),
+      filter_(filter),
+      shape_(LaunchShape::of(device)) {
   const std::int64_t free_at_start = device.free_bytes();
   const auto usable =
       static_cast<std::int64_t>(kShareOfMemory * static_cast<double>(free_at_start));
@@ -52,7 +56,10 @@ TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
 
 std::int64_t TileFeeder::result_bytes() const {
   const TileShape& tile = options_.grid.tile();
-  return 2 * group_tiles_ * (tile.cells() * 4 + blocks_per_tile() * tile.queries * 8 + 4);
+  const std::int64_t filtering =
+      filter_ == nullptr ? 0 : 2 * GroupFilter::bytes(group_tiles_, tile);
+  return 2 * group_tiles_ * (tile.cells() * 4 + blocks_per_tile() * tile.queries * 8 + 4) +
+         filtering;
 }
 
 std::int64_t TileFeeder::slice_bytes(const Slice& slice) const {
@@ -70,6 +77,7 @@ void TileFeeder::reserve_results() {
         results.values.reserve(group_tiles_ * tile.cells());
         results.row_sums.reserve(group_tiles_ * blocks_per_tile() * tile.queries);
         results.mismatches.reserve(group_tiles_);
+        if (filter_ != nullptr) results.filter.reserve(group_tiles_, tile);
       }
       return;
     } catch (const CallError& error) {
@@ -90,6 +98,7 @@ void TileFeeder::clear_results() {
     results.values.clear();
     results.row_sums.clear();
     results.mismatches.clear();
+    results.filter.clear();
   }
 }
 
@@ -235,6 +244,10 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemBlocks& block
   launch_scores(queries_->view(), blocks, group, Output::kValues, shape_, ticket_.data(), compute_);
   launch_row_check(queries_->view(), group, column_sums_.data(), results.mismatches.data(),
                    compute_);
+  if (filter_ != nullptr) {
+    results.filter.launch(group, options_.grid, options_.grid.items(tiles.front().column).size(),
+                          batch_.rows.rows(), *filter_, compute_);
+  }
   results.computed.record(compute_);
   return {tiles, &results};
 }
@@ -248,10 +261,17 @@ bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Gr
     if (!pinned) return false;
     PinnedTile& tile = **pinned;
     const auto at = static_cast<std::int64_t>(k);
-    download(group.results->values.data() + at * cells, tile.values, cells, download_);
+    std::optional<std::int64_t> candidates;
+    if (filter_ != nullptr) candidates = group.results->filter.candidates(static_cast<int>(k));
+    if (candidates) {
+      tile.make_room_for_candidates(options_.grid.tile());
+      group.results->filter.send_down(static_cast<int>(k), *candidates, tile, download_);
+    } else {
+      download(group.results->values.data() + at * cells, tile.values, cells, download_);
+    }
     download(group.results->mismatches.data() + at, tile.mismatches, 1, download_);
     tile.arrived.record(download_);
-    if (!deliver({chunk, group.tiles[k], &tile})) return false;
+    if (!deliver({chunk, group.tiles[k], &tile, candidates})) return false;
   }
   group.results->downloaded.record(download_);
   return true;

@@ -9,6 +9,7 @@
 
 #include "backend/cuda/block_builder.hpp"
 #include "backend/cuda/chunk_queue.hpp"
+#include "backend/cuda/group_filter.hpp"
 #include "backend/cuda/item_slice.hpp"
 #include "backend/cuda/query_rows.hpp"
 #include "backend/cuda/scores.hpp"
@@ -23,6 +24,7 @@ struct Delivery {
   std::shared_ptr<ChunkInFlight> chunk;
   TileId tile;
   PinnedTile* pinned;
+  std::optional<std::int64_t> candidates = std::nullopt;  ///< nothing: the whole tile
 };
 
 /// Keeps the device at work: item rows go up, become blocks, are multiplied with the queries, and
@@ -40,7 +42,9 @@ class TileFeeder {
   /// Called for each tile, in order; false ends the work.
   using Deliver = std::function<bool(Delivery)>;
 
-  TileFeeder(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch);
+  /// `filter` may be null: whole tiles come down.
+  TileFeeder(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
+             const PairFilter* filter);
 
   const DeviceQueries& queries() const { return *queries_; }
 
@@ -54,6 +58,7 @@ class TileFeeder {
     DeviceBuffer<float> values;
     DeviceBuffer<unsigned long long> row_sums;
     DeviceBuffer<unsigned> mismatches;
+    GroupFilter filter;
     Event computed;
     Event downloaded;
   };
@@ -99,6 +104,7 @@ class TileFeeder {
   const CudaBackendOptions& options_;
   const Device& device_;
   const QueryBatch& batch_;
+  const PairFilter* filter_;
   LaunchShape shape_;
   Stream upload_;
   Stream compute_;

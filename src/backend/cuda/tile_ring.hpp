@@ -5,27 +5,37 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/filter.hpp"
 #include "bulksim/core/bounded_queue.hpp"
+#include "bulksim/core/tile_grid.hpp"
 #include "cuda/buffer.hpp"
 
 namespace bulksim::cuda {
 
 /// Room for one tile on its way out.
 struct PinnedTile {
-  explicit PinnedTile(std::int64_t cells) : values(cells), mismatches(1) {}
+  explicit PinnedTile(const TileShape& tile) : values(tile.cells()), mismatches(1) {}
+
+  /// Makes room for what is left of a tile that was filtered.
+  void make_room_for_candidates(const TileShape& tile) {
+    counts.reserve(tile.queries);
+    candidates.reserve(candidate_capacity(tile.cells()));
+  }
 
   PinnedBuffer<float> values;
   PinnedBuffer<unsigned> mismatches;  ///< rows of the tile that broke the row identity
-  Event arrived;                      ///< both are here
+  PinnedBuffer<unsigned> counts;      ///< candidates of each row
+  PinnedBuffer<Candidate> candidates;
+  Event arrived;  ///< everything is here
 };
 
 /// Pinned tiles that go round: taken empty, filled by a copy, given back when they have been
 /// written.
 class TileRing {
  public:
-  TileRing(int tiles, std::int64_t cells) : empty_(static_cast<std::size_t>(tiles)) {
+  TileRing(int tiles, const TileShape& shape) : empty_(static_cast<std::size_t>(tiles)) {
     for (int tile = 0; tile < tiles; ++tile) {
-      tiles_.push_back(std::make_unique<PinnedTile>(cells));
+      tiles_.push_back(std::make_unique<PinnedTile>(shape));
       empty_.push(tiles_.back().get());
     }
   }
