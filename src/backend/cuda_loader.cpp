@@ -6,6 +6,7 @@
 
 #include "backend/best_preferences.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
+#include "bulksim/blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
 
 namespace bulksim {
@@ -55,8 +56,9 @@ std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& op
 }
 
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {
-  const std::int64_t tiles =
-      options.pinned_tiles * options.grid.tile().cells() * std::int64_t{sizeof(float)};
+  const std::int64_t of_a_tile = options.grid.tile().cells() * std::int64_t{sizeof(float)} +
+                                 terms_of_a_tile(options.grid) * std::int64_t{sizeof(BlockTerm)};
+  const std::int64_t tiles = options.pinned_tiles * of_a_tile;
   const std::int64_t rows = std::max(options.slice_items, options.grid.tile().items) + 1;
   return tiles + 2 * (rows * std::int64_t{sizeof(std::int64_t)} +
                       chunk_nnz * std::int64_t{sizeof(Column) + sizeof(std::int32_t)});

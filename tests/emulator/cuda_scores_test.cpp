@@ -25,8 +25,7 @@ constexpr double kSoftmaxScale = 20.0;
 struct Result {
   std::vector<std::uint32_t> values;  // as bits
   std::vector<Wrapping> row_sums;
-  std::vector<long long> largest;
-  std::vector<long long> exp_sums;
+  std::vector<BlockTerm> terms;
 };
 
 struct Problem {
@@ -48,6 +47,7 @@ Result expected(const Problem& problem) {
   const float unit = inverse_one(problem.grid);
   Result result;
   result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
+  result.terms.resize(static_cast<std::size_t>(problem.rows() * per_tile));
   for (std::int64_t block = 0; block < per_tile; ++block) {
     for (std::int64_t row = 0; row < problem.rows(); ++row) {
       const bool exists = row < problem.queries.rows();
@@ -62,11 +62,10 @@ Result expected(const Problem& problem) {
             std::bit_cast<std::uint32_t>(cosines.back());
       }
       const bool has_values = exists && !problem.queries.columns_of(row).empty();
-      const BlockTerm term =
-          has_values ? block_term(cosines, 0, exp_scale(kSoftmaxScale), unit) : BlockTerm{};
       result.row_sums.push_back(row_sum);
-      result.largest.push_back(term.largest);
-      result.exp_sums.push_back(term.sum);
+      if (!has_values || cosines.empty()) continue;
+      result.terms[static_cast<std::size_t>(row * per_tile + block)] =
+          block_term(cosines, 0, exp_scale(kSoftmaxScale), unit);
     }
   }
   return result;
@@ -81,8 +80,7 @@ class Bench {
         items_(problem.items, queries_.view(), stream_),
         values_(problem.rows() * problem.tile_items),
         row_sums_(places()),
-        largest_(places()),
-        exp_sums_(places()),
+        terms_(places()),
         ticket_(1) {
     BULKSIM_EXPECT(problem.tiles() <= kGroupTiles);
   }
@@ -102,8 +100,7 @@ class Bench {
     group.exp_scale = exp_scale(kSoftmaxScale);
     group.values = values_.data();
     group.row_sums = row_sums_.data();
-    group.largest = largest_.data();
-    group.exp_sums = exp_sums_.data();
+    group.terms = terms_.data();
     return group;
   }
 
@@ -135,6 +132,7 @@ class Bench {
       one.tiles = 1;
       one.first_row[0] = first;
       one.values += first * problem_.tile_items;
+      one.terms += first * problem_.blocks().blocks_per_tile();
       launch_finish(queries_.view(), problem_.blocks(), one, output, sums.data(), stream_);
       append(all, read(output), tile);
     }
@@ -166,8 +164,7 @@ class Bench {
         result.values.push_back(std::bit_cast<std::uint32_t>(value));
     }
     if (output != Output::kValues) {
-      result.largest = test::on_host(largest_.data(), places(), stream_);
-      result.exp_sums = test::on_host(exp_sums_.data(), places(), stream_);
+      result.terms = test::on_host(terms_.data(), places(), stream_);
     }
     return result;
   }
@@ -175,6 +172,7 @@ class Bench {
   /// Puts the places of a group of one tile among those of all tiles.
   void append(Result& all, const Result& one, int tile) const {
     all.values = one.values;  // each tile has its own place there
+    all.terms = one.terms;
     const auto scatter = [&](auto& to, const auto& from) {
       to.resize(from.size());
       for (std::int64_t block = 0; block < problem_.blocks().blocks_per_tile(); ++block) {
@@ -186,8 +184,6 @@ class Bench {
       }
     };
     scatter(all.row_sums, one.row_sums);
-    if (!one.largest.empty()) scatter(all.largest, one.largest);
-    if (!one.exp_sums.empty()) scatter(all.exp_sums, one.exp_sums);
   }
 
   const Problem& problem_;
@@ -196,8 +192,7 @@ class Bench {
   test::LabelledItems items_;
   DeviceBuffer<float> values_;
   DeviceBuffer<Wrapping> row_sums_;
-  DeviceBuffer<long long> largest_;
-  DeviceBuffer<long long> exp_sums_;
+  DeviceBuffer<BlockTerm> terms_;
   DeviceBuffer<Wrapping> ticket_;
   BlockBuilder builder_;
 };
@@ -208,8 +203,7 @@ void expect_same(const Result& found, const Result& wanted, Output output) {
     EXPECT_EQ(found.values, wanted.values);
   }
   if (output != Output::kValues) {
-    EXPECT_EQ(found.largest, wanted.largest);
-    EXPECT_EQ(found.exp_sums, wanted.exp_sums);
+    EXPECT_EQ(found.terms, wanted.terms);
   }
 }
 

@@ -164,9 +164,12 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const std::int64_t place = group.place(task.block, task.tile, task.row);
   group.row_sums[place] = row_sum;
   if (kHas<kOutput, Output::kTerms>) {
-    const bool has_values = task.begin < task.end;
-    group.largest[place] = has_values ? in_grid_units(largest, group.inverse_one) : LLONG_MIN;
-    group.exp_sums[place] = has_values ? static_cast<long long>(exp_sum) : 0;
+    const bool has_term = task.begin < task.end && valid > 0;
+    const std::int64_t row_of_group =
+        static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row;
+    BlockTerm& term = group.terms[row_of_group * group.blocks + task.block];
+    term.largest = has_term ? in_grid_units(largest, group.inverse_one) : LLONG_MIN;
+    term.sum = has_term ? static_cast<long long>(exp_sum) : 0;
   }
 }
 

@@ -25,6 +25,11 @@ bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
+template <class T>
+std::span<const T> part(std::span<T> all, std::int64_t first, std::int64_t count) {
+  return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
@@ -34,7 +39,7 @@ Pipeline::Pipeline(const CudaBackendOptions& options, const Device& device, cons
       batch_(batch),
       sink_(sink),
       filter_(filter),
-      ring_(options.pinned_tiles, options.grid.tile()),
+      ring_(options),
       deliveries_(static_cast<std::size_t>(options.pinned_tiles)),
       feeder_(options, device, batch, filter),
       second_opinion_(options, batch, feeder_.queries()) {
@@ -145,11 +150,12 @@ void Pipeline::write_pairs() {
 void Pipeline::write_whole(TileWriter& writer, TileId tile, const PinnedTile& pinned) const {
   const TileShape& shape = options_.grid.tile();
   const std::int64_t stripe = std::max<std::int64_t>(1, kStripeValues / shape.items);
+  const std::int64_t values = has_values(options_) ? shape.items : 0;
+  const std::int64_t terms = tile_terms(options_) / shape.queries;
   for (std::int64_t row = 0; row < shape.queries; row += stripe) {
     const std::int64_t rows = std::min(stripe, shape.queries - row);
-    writer.write({tile, row, rows,
-                  pinned.values.view().subspan(static_cast<std::size_t>(row * shape.items),
-                                               static_cast<std::size_t>(rows * shape.items))});
+    writer.write({tile, row, rows, part(pinned.values.view(), row * values, rows * values),
+                  part(pinned.terms.view(), row * terms, rows * terms)});
   }
 }
 
@@ -192,12 +198,40 @@ float Pipeline::exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t
 bool Pipeline::holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned) const {
   if (*pinned.mismatches.data() != 0) return false;
   const TileGrid& grid = options_.grid;
-  const auto cells = sampled_cells(grid.number(tile), grid.queries(tile.row).size(),
-                                   grid.items(tile.column).size());
-  return std::all_of(cells.begin(), cells.end(), [&](const Cell& cell) {
-    return same_bits(pinned.values.data()[cell.row * grid.tile().items + cell.item],
-                     exact_score_of(chunk, tile, cell.row, cell.item));
-  });
+  std::size_t number = 0;
+  for (const Cell& cell : sampled_cells(grid.number(tile), grid.queries(tile.row).size(),
+                                        grid.items(tile.column).size())) {
+    if (has_values(options_) &&
+        !same_bits(pinned.values.data()[cell.row * grid.tile().items + cell.item],
+                   exact_score_of(chunk, tile, cell.row, cell.item))) {
+      return false;
+    }
+    if (has_terms(options_) && number++ % kCellsPerTerm == 0 &&
+        !term_holds(chunk, tile, cell.row, cell.item, pinned)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Forms the term of a row and the fine block of an item again: from the values of the tile, or
+/// where there are none from the rows.
+bool Pipeline::term_holds(const ItemChunk& chunk, TileId tile, std::int64_t row, std::int64_t item,
+                          const PinnedTile& pinned) const {
+  const TileGrid& grid = options_.grid;
+  const std::int64_t block = item / kBlockItems;
+  const std::int64_t begin = block * kBlockItems;
+  const std::int64_t end = std::min(begin + kBlockItems, grid.items(tile.column).size());
+  std::vector<float> cosines;
+  for (std::int64_t at = begin; at < end; ++at) {
+    cosines.push_back(has_values(options_) ? pinned.values.data()[row * grid.tile().items + at]
+                                           : exact_score_of(chunk, tile, row, at));
+  }
+  const std::int64_t query = grid.queries(tile.row).begin - batch_.range.begin + row;
+  const std::int64_t blocks = tile_terms(options_) / grid.tile().queries;
+  return is_term_of(pinned.terms.data()[row * blocks + block], cosines,
+                    !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale),
+                    options_.arithmetic);
 }
 
 /// A cell that is there has its bits, and one that is wanted is there.

@@ -23,8 +23,7 @@ enum class Output {
 ///
 /// values       [tile][row of the tile][item of the tile]   padding is +0.0
 /// row_sums     [block of the column][tile][row]            sum of A modulo 2^64
-/// largest      as row_sums: m of the items that exist, as in BlockTerm
-/// exp_sums     as row_sums: L of the same items; 0 for rows without values
+/// terms        [tile][row][block of the column]            of the items that exist
 struct TileGroup {
   int tiles = 0;
   int tile_queries = 1;
@@ -36,8 +35,7 @@ struct TileGroup {
   ExpScale exp_scale;
   float* values = nullptr;
   unsigned long long* row_sums = nullptr;
-  long long* largest = nullptr;
-  long long* exp_sums = nullptr;
+  BlockTerm* terms = nullptr;
 
   BULKSIM_HOST_DEVICE std::int64_t place(std::int64_t block, int tile, int row) const {
     return (block * tiles + tile) * tile_queries + row;

@@ -58,8 +58,10 @@ std::int64_t TileFeeder::result_bytes() const {
   const TileShape& tile = options_.grid.tile();
   const std::int64_t filtering =
       filter_ == nullptr ? 0 : 2 * GroupFilter::bytes(group_tiles_, tile);
-  return 2 * group_tiles_ * (tile.cells() * 4 + blocks_per_tile() * tile.queries * 8 + 4) +
-         filtering;
+  const std::int64_t of_a_tile = 4 * tile_values(options_) +
+                                 std::int64_t{sizeof(BlockTerm)} * tile_terms(options_) +
+                                 blocks_per_tile() * tile.queries * 8 + 4;
+  return 2 * group_tiles_ * of_a_tile + filtering;
 }
 
 std::int64_t TileFeeder::slice_bytes(const Slice& slice) const {
@@ -74,7 +76,8 @@ void TileFeeder::reserve_results() {
   for (;; group_tiles_ /= 2) {
     try {
       for (Results& results : results_) {
-        results.values.reserve(group_tiles_ * tile.cells());
+        results.values.reserve(group_tiles_ * tile_values(options_));
+        results.terms.reserve(group_tiles_ * tile_terms(options_));
         results.row_sums.reserve(group_tiles_ * blocks_per_tile() * tile.queries);
         results.mismatches.reserve(group_tiles_);
         if (filter_ != nullptr) results.filter.reserve(group_tiles_, tile);
@@ -96,6 +99,7 @@ void TileFeeder::reserve_results() {
 void TileFeeder::clear_results() {
   for (Results& results : results_) {
     results.values.clear();
+    results.terms.clear();
     results.row_sums.clear();
     results.mismatches.clear();
     results.filter.clear();
@@ -239,9 +243,12 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemBlocks& block
   group.first_block = (tiles.front().column - slice.first_column) * blocks_per_tile();
   group.blocks = blocks_per_tile();
   group.inverse_one = inverse_one(options_.arithmetic);
+  group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = results.values.data();
   group.row_sums = results.row_sums.data();
-  launch_scores(queries_->view(), blocks, group, Output::kValues, shape_, ticket_.data(), compute_);
+  group.terms = results.terms.data();
+  launch_scores(queries_->view(), blocks, group, output_of(options_), shape_, ticket_.data(),
+                compute_);
   launch_row_check(queries_->view(), group, column_sums_.data(), results.mismatches.data(),
                    compute_);
   if (filter_ != nullptr) {
@@ -254,7 +261,8 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemBlocks& block
 
 bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group,
                            TileRing& ring, const Deliver& deliver) {
-  const std::int64_t cells = options_.grid.tile().cells();
+  const std::int64_t cells = tile_values(options_);
+  const std::int64_t terms = tile_terms(options_);
   group.results->computed.hold(download_);
   for (std::size_t k = 0; k < group.tiles.size(); ++k) {
     const auto pinned = ring.take();
@@ -269,6 +277,7 @@ bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Gr
     } else {
       download(group.results->values.data() + at * cells, tile.values, cells, download_);
     }
+    download(group.results->terms.data() + at * terms, tile.terms, terms, download_);
     download(group.results->mismatches.data() + at, tile.mismatches, 1, download_);
     tile.arrived.record(download_);
     if (!deliver({chunk, group.tiles[k], &tile, candidates})) return false;

@@ -58,6 +58,7 @@ class TileFeeder {
     DeviceBuffer<float> values;
     DeviceBuffer<unsigned long long> row_sums;
     DeviceBuffer<unsigned> mismatches;
+    DeviceBuffer<BlockTerm> terms;
     GroupFilter filter;
     Event computed;
     Event downloaded;

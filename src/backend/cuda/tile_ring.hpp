@@ -5,16 +5,17 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/content.hpp"
 #include "backend/cuda/filter.hpp"
 #include "bulksim/core/bounded_queue.hpp"
-#include "bulksim/core/tile_grid.hpp"
 #include "cuda/buffer.hpp"
 
 namespace bulksim::cuda {
 
 /// Room for one tile on its way out.
 struct PinnedTile {
-  explicit PinnedTile(const TileShape& tile) : values(tile.cells()), mismatches(1) {}
+  explicit PinnedTile(const CudaBackendOptions& options)
+      : values(tile_values(options)), mismatches(1), terms(tile_terms(options)) {}
 
   /// Makes room for what is left of a tile that was filtered.
   void make_room_for_candidates(const TileShape& tile) {
@@ -24,6 +25,7 @@ struct PinnedTile {
 
   PinnedBuffer<float> values;
   PinnedBuffer<unsigned> mismatches;  ///< rows of the tile that broke the row identity
+  PinnedBuffer<BlockTerm> terms;      ///< [row][block]
   PinnedBuffer<unsigned> counts;      ///< candidates of each row
   PinnedBuffer<Candidate> candidates;
   Event arrived;  ///< everything is here
@@ -33,9 +35,10 @@ struct PinnedTile {
 /// written.
 class TileRing {
  public:
-  TileRing(int tiles, const TileShape& shape) : empty_(static_cast<std::size_t>(tiles)) {
-    for (int tile = 0; tile < tiles; ++tile) {
-      tiles_.push_back(std::make_unique<PinnedTile>(shape));
+  explicit TileRing(const CudaBackendOptions& options)
+      : empty_(static_cast<std::size_t>(options.pinned_tiles)) {
+    for (int tile = 0; tile < options.pinned_tiles; ++tile) {
+      tiles_.push_back(std::make_unique<PinnedTile>(options));
       empty_.push(tiles_.back().get());
     }
   }
