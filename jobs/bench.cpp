@@ -22,6 +22,7 @@ CommandSyntax bench_syntax() {
               {"queries", 0, "", "sparse query rows"},
               {"item-limit", 0, "0", "use the first rows only; 0: all"},
               {"query-limit", 0, "0", "use the first rows only; 0: all"},
+              {"backend", 0, "cpu", "cpu, or cuda: with baselines in the same run"},
               {"threads", 'j', "1", "threads"},
               {"repeats", 0, "5", "passes; the median is told"},
               {"simd", 0, "best", "best, avx512, avx2, sse4 or scalar"},
@@ -44,6 +45,8 @@ int run_bench(const std::vector<std::string>& words) {
   bench.queries = options.required("queries", "the query file QUERIES");
   bench.item_limit = options.size("item-limit", 0);
   bench.query_limit = options.size("query-limit", 0);
+  bench.backend =
+      options.choice("backend", {"cpu", "cuda"}) == 0 ? BenchBackend::kCpu : BenchBackend::kCuda;
   bench.threads = static_cast<int>(options.integer("threads", 1, 4096));
   bench.repeats = static_cast<int>(options.integer("repeats", 1, 1000));
   constexpr Simd kTargets[] = {Simd::kBest, Simd::kAvx512, Simd::kAvx2, Simd::kSse4, Simd::kScalar};

@@ -2,6 +2,11 @@
 # compiler takes them all.
 set(BULKSIM_CUDA_SOURCES
   backend/cuda/backend.cpp
+  backend/cuda/bench/cusparse_calls.cpp
+  backend/cuda/bench/cusparse_products.cpp
+  backend/cuda/bench/kernel_bench.cpp
+  backend/cuda/bench/merge.cu
+  backend/cuda/bench/score_bench.cpp
   backend/cuda/block_builder.cu
   backend/cuda/candidate_rows.cpp
   backend/cuda/filter.cu
@@ -37,6 +42,7 @@ set(BULKSIM_CUDA_NEEDS
   comm/communicator.cpp
   core/checksum.cpp
   core/error.cpp
+  core/kernel_log.cpp
   core/watchdog.cpp
   sparse/csr_matrix.cpp
   sparse/unit_rows.cpp

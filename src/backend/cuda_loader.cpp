@@ -6,6 +6,7 @@
 
 #include "backend/best_preferences.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
+#include "bulksim/backend/cuda_kernel_benchmark.hpp"
 #include "bulksim/blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
 
@@ -53,6 +54,16 @@ std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& op
   using Make = PairBackend* (*)(const CudaBackendOptions& options, const ResultCut& cut);
   const auto make = function_of<Make>(options.module, "bulksim_make_cuda_pair_backend");
   return std::unique_ptr<PairBackend>(make(options, cut));
+}
+
+CudaKernelRates benchmark_cuda_kernel(const UnitRows& queries, const UnitRows& items,
+                                      const CudaBenchmarkOptions& options) {
+  using Benchmark =
+      void (*)(const UnitRows&, const UnitRows&, const CudaBenchmarkOptions&, CudaKernelRates&);
+  const auto benchmark = function_of<Benchmark>(options.module, "bulksim_benchmark_cuda_kernel");
+  CudaKernelRates rates;
+  benchmark(queries, items, options, rates);
+  return rates;
 }
 
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {

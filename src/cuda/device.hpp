@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "bulksim/core/kernel_log.hpp"
 #include "cuda/check.hpp"
 
 namespace bulksim::cuda {
@@ -44,6 +45,11 @@ class Device {
   }
   /// Name, UUID and PCI id, for error sentences.
   std::string description() const { return name() + " (" + uuid() + ", PCI " + pci_ + ")"; }
+  /// "0000:3b:00", as the driver names it in the log of the kernel.
+  std::string slot() const {
+    const std::string id = pci_;
+    return id.substr(0, id.rfind('.'));
+  }
   int multiprocessors() const { return properties_.multiProcessorCount; }
   /// Most shared memory of one block, in bytes.
   std::int64_t shared_per_block() const {
@@ -63,9 +69,17 @@ class Device {
   char pci_[32] = {};
 };
 
-/// An error of the runtime as a user needs it: which device, and what to do.
+/// An error of the runtime as a user needs it: which device, what the driver says of it, and what
+/// to do. A device that has failed is not used again by this process.
 inline Error device_error(const CallError& error, const Device& device) {
-  return {error.code(), std::string(error.what()) + " on " + device.description()};
+  const std::string sentence = std::string(error.what()) + " on " + device.description();
+  if (error.code() == ExitCode::kMemory) {
+    return {error.code(), sentence + "; leave it more memory, or choose a smaller --tile"};
+  }
+  const std::string driver = last_kernel_message({"Xid", device.slot()});
+  return {error.code(), sentence + (driver.empty() ? "" : "; the driver says '" + driver + "'") +
+                            "; run the same command again, and when it comes back take the device "
+                            "out of service (nvidia-smi -q tells its state)"};
 }
 
 }  // namespace bulksim::cuda

@@ -7,11 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bulksim/backend/cuda_kernel_benchmark.hpp"
 #include "bulksim/backend/kernel_benchmark.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
+#include "job/cuda_bench.hpp"
 
 namespace bulksim {
 
@@ -103,6 +105,13 @@ void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::
   const bool fine = std::min(longest_row(queries), longest_row(items)) <= kFineGridNonzeros;
   const Grid grid = fine ? kFineGrid : kWideGrid;
 
+  if (options.backend == BenchBackend::kCuda) {
+    const CudaBenchmarkOptions cuda{.arithmetic = grid, .repeats = options.repeats};
+    const auto cuda_rates =
+        benchmark_cuda_kernel(unit_rows(queries, grid), unit_rows(items, grid), cuda);
+    tell_cuda_rates(cuda_rates, options.format, out);
+    return;
+  }
   const KernelRates rates = benchmark_kernel(
       unit_rows(queries, grid), unit_rows(items, grid),
       {grid, options.threads, options.repeats, options.simd, options.softmax_scale});

@@ -12,11 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/cuda/block_builder.hpp"
-#include "backend/cuda/download_rate.hpp"
-#include "backend/cuda/item_slice.hpp"
-#include "backend/cuda/query_rows.hpp"
-#include "backend/cuda/scores.hpp"
+#include "backend/cuda/bench/kernel_bench.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/sparse/synthetic_corpus.hpp"
@@ -142,70 +138,6 @@ bool check() {
   return right;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// Seconds of the score kernel over all tiles of a slice, and of making its blocks.
-struct KernelTimes {
-  double build;
-  double scores;
-};
-
-KernelTimes time_kernels(const Problem& problem, int repeats) {
-  const cuda::Device device(0);
-  const auto shape = cuda::LaunchShape::of(device);
-  cuda::prepare_score_kernels(shape);
-  const cuda::Stream stream;
-  const TileShape tile = problem.grid.tile();
-  const cuda::DeviceQueries queries(problem.queries.rows, tile.queries, stream);
-  const cuda::BlockGrid blocks{problem.items.rows(), tile.items};
-  cuda::ItemSlot slot;
-  slot.send(problem.items, {0, problem.items.rows()}, stream);
-  cuda::label_columns(queries.view(), slot.columns(), slot.entries(), stream);
-  cuda::BlockBuilder builder;
-  cuda::DeviceBuffer<float> values(cuda::kGroupTiles * tile.cells());
-  cuda::DeviceBuffer<unsigned long long> row_sums(cuda::kGroupTiles * blocks.blocks_per_tile() *
-                                                  tile.queries);
-  cuda::DeviceBuffer<unsigned long long> ticket(1);
-  std::vector<double> build;
-  std::vector<double> scores;
-  for (int repeat = -1; repeat < repeats; ++repeat) {  // the first warms up
-    stream.wait();
-    const Stopwatch building;
-    const auto inverted =
-        builder.build(slot.view(), slot.entries(), blocks, queries.view().labels, stream);
-    stream.wait();
-    const double build_seconds = building.seconds();
-    const Stopwatch multiplying;
-    for (std::int64_t column = 0; column < problem.grid.columns(); ++column) {
-      for (std::int64_t row = 0; row < problem.grid.rows(); row += cuda::kGroupTiles) {
-        cuda::TileGroup group;
-        group.tiles =
-            static_cast<int>(std::min<std::int64_t>(cuda::kGroupTiles, problem.grid.rows() - row));
-        group.tile_queries = static_cast<int>(tile.queries);
-        for (int k = 0; k < group.tiles; ++k) {
-          group.first_row[k] = (row + k) * tile.queries;
-          group.long_rows[k] = queries.long_rows(row + k);
-        }
-        group.first_block = column * blocks.blocks_per_tile();
-        group.blocks = blocks.blocks_per_tile();
-        group.inverse_one = inverse_one(problem.arithmetic);
-        group.values = values.data();
-        group.row_sums = row_sums.data();
-        cuda::launch_scores(queries.view(), inverted, group, cuda::Output::kValues, shape,
-                            ticket.data(), stream);
-      }
-    }
-    stream.wait();
-    if (repeat < 0) continue;
-    build.push_back(build_seconds);
-    scores.push_back(multiplying.seconds());
-  }
-  return {median(build), median(scores)};
-}
-
 /// Seconds from the first chunk to the last tile on the host, checks included.
 double time_pipeline(const Problem& problem) {
   Sink sink([](const void*, const TileStripe&) { return std::int64_t{0}; }, nullptr);
@@ -218,7 +150,55 @@ double time_pipeline(const Problem& problem) {
   return watch.seconds();
 }
 
-void bench(bool small) {
+/// A table; whether the score kernel was right.
+bool tell(const CudaKernelRates& rates) {
+  const CudaContender& ours = rates.contenders.front();
+  std::fprintf(stderr, "  %s; copies to the host %.1f GB/s; inverting %.2f ms\n",
+               rates.device.c_str(), rates.download_rate * 1e-9, rates.build_seconds * 1e3);
+  for (const CudaContender& c : rates.contenders) {
+    if (!c.left_out.empty()) {
+      std::fprintf(stderr, "  %-22s left out: %s\n", c.name.c_str(), c.left_out.c_str());
+      continue;
+    }
+    std::fprintf(stderr, "  %-22s %9.3g pairs/s, %6.1f times as long; error %.1g%s\n",
+                 c.name.c_str(), c.pairs_per_s, ours.pairs_per_s / c.pairs_per_s, c.largest_error,
+                 c.is_right() ? "" : " WRONG");
+  }
+  return rates.failed_identities == 0 && ours.largest_error == 0.0;
+}
+
+std::string to_json(const CudaKernelRates& rates) {
+  std::string json = "{\"device\": \"" + rates.device +
+                     "\", \"download_bytes_per_s\": " + std::to_string(rates.download_rate) +
+                     ", \"build_s\": " + std::to_string(rates.build_seconds) +
+                     ", \"multiply_adds\": " + std::to_string(rates.multiply_adds) +
+                     ", \"failed_identities\": " + std::to_string(rates.failed_identities) +
+                     ", \"contenders\": [";
+  const char* separator = "";
+  for (const CudaContender& c : rates.contenders) {
+    json += separator + ("\n   {\"name\": \"" + c.name) +
+            "\", \"queries\": " + std::to_string(c.queries) +
+            ", \"items\": " + std::to_string(c.items) +
+            ", \"pairs_per_s\": " + std::to_string(c.pairs_per_s) +
+            ", \"right\": " + (c.is_right() ? "true" : "false") + "}";
+    separator = ",";
+  }
+  return json + "]}";
+}
+
+/// Without its functions where there is no library.
+cuda::CusparseCalls load_cusparse() {
+  try {
+    return cuda::load_cusparse();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return {};
+  }
+}
+
+/// The table of rates; whether everything was right.
+bool bench(bool small) {
+  bool right = true;
   struct Case {
     const char* name;
     std::string_view preset;
@@ -230,36 +210,32 @@ void bench(bool small) {
                                 {"R2 slice", "titles43", {50'000, 131'072}},
                                 {"R2 slice", "splade", {50'000, 131'072}}};
   const TileShape tile = small ? TileShape{16, 1024} : TileShape{1024, 4096};
-  const cuda::Device device(0);
-  const double rate = cuda::download_rate();
-  std::fprintf(stderr, "%s, copies to the host at %.1f GB/s\n", device.description().c_str(),
-               rate * 1e-9);
-  std::printf("{\"schema\": 1, \"device\": \"%s\", \"download_gb_per_s\": %.2f, \"cases\": [",
-              device.description().c_str(), rate * 1e-9);
+  const cuda::CusparseCalls cusparse = small ? cuda::CusparseCalls{} : load_cusparse();
+  const std::string why_not = small                        ? "a small check"
+                              : cusparse.create == nullptr ? "the library is missing"
+                                                           : "";
+  std::printf("{\"schema\": 1, \"cases\": [");
   const char* separator = "";
   for (const Case& c : cases) {
     const Problem problem(c.preset, c.shape, tile, kFineGrid);
-    const KernelTimes kernel = time_kernels(problem, small ? 1 : 5);
+    const CudaKernelRates rates = cuda::run_kernel_bench(
+        problem.queries.rows, problem.items, {.arithmetic = kFineGrid, .repeats = small ? 1 : 5},
+        why_not.empty() ? &cusparse : nullptr, why_not);
     const double whole = time_pipeline(problem);
-    const double pairs = static_cast<double>(c.shape.queries) * static_cast<double>(c.shape.items);
     const double bytes = static_cast<double>(problem.grid.count() * tile.cells()) * 4.0;
-    const double busy = bytes / rate / whole;
-    std::fprintf(stderr,
-                 "%-9s %-9s %6lld x %-7lld build %8.2f ms, scores %9.2f ms = %.3g pairs/s, "
-                 "to the host %8.1f ms, copy busy %3.0f %%\n",
+    const double busy = bytes / rates.download_rate / whole;
+    std::fprintf(stderr, "\n%s, %s, %lld x %lld: to the host in %.1f ms, copies busy %.0f %%\n",
                  c.name, std::string(c.preset).c_str(), static_cast<long long>(c.shape.queries),
-                 static_cast<long long>(c.shape.items), kernel.build * 1e3, kernel.scores * 1e3,
-                 pairs / kernel.scores, whole * 1e3, 100 * busy);
+                 static_cast<long long>(c.shape.items), whole * 1e3, 100 * busy);
+    right &= tell(rates);
     std::printf(
-        "%s\n  {\"name\": \"%s\", \"preset\": \"%s\", \"queries\": %lld, \"items\": %lld, "
-        "\"build_s\": %.6f, \"scores_s\": %.6f, \"pairs_per_s\": %.6g, \"whole_s\": %.6f, "
-        "\"copy_busy\": %.3f}",
-        separator, c.name, std::string(c.preset).c_str(), static_cast<long long>(c.shape.queries),
-        static_cast<long long>(c.shape.items), kernel.build, kernel.scores, pairs / kernel.scores,
-        whole, busy);
+        "%s\n {\"name\": \"%s\", \"preset\": \"%s\", \"whole_s\": %.6f, \"copy_busy\": %.3f,\n"
+        "  \"kernel\": %s}",
+        separator, c.name, std::string(c.preset).c_str(), whole, busy, to_json(rates).c_str());
     separator = ",";
   }
   std::printf("\n]}\n");
+  return right;
 }
 
 int run(int argc, char** argv) {
@@ -269,8 +245,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "usage: device_check check | bench [small]\n");
     return static_cast<int>(ExitCode::kUsage);
   }
-  bench(argc > 2 && std::string_view(argv[2]) == "small");
-  return 0;
+  return bench(argc > 2 && std::string_view(argv[2]) == "small") ? 0 : 1;
 }
 
 }  // namespace

@@ -192,11 +192,13 @@ TEST_F(CudaBackendTest, EndsWithTheDeviceAndTheErrorWhenACallFails) {
       backend->set_queries(problem.queries, sink);
       emulator::fail_call(call, 3, error);
 
-      test::expect_error(ExitCode::kUnavailable,
-                         {"cannot ", std::to_string(static_cast<int>(error)), "GPU-", "PCI "}, [&] {
-                           backend->submit(problem.chunk({0, 2}));
-                           backend->drain();
-                         });
+      test::expect_error(
+          ExitCode::kUnavailable,
+          {"cannot ", std::to_string(static_cast<int>(error)), "GPU-", "PCI ", "out of service"},
+          [&] {
+            backend->submit(problem.chunk({0, 2}));
+            backend->drain();
+          });
 
       emulator::reset_runtime();  // so that everything can be given back
     }

@@ -12,7 +12,7 @@ set(budgets
   long_row_kernel 80
   ".*_kernel"     64)
 set(architectures 80 90 100)
-set(files block_builder filter panel row_identity scores)
+set(files bench/merge block_builder filter panel row_identity scores)
 
 file(MAKE_DIRECTORY ${WORK})
 set(flags -std=c++20 -O3 -fmad=false -I${ROOT}/src -I${ROOT}/include)
@@ -34,7 +34,7 @@ foreach(file IN LISTS files)
   foreach(architecture IN LISTS architectures)
     execute_process(
       COMMAND ${NVCC} ${flags} -arch=sm_${architecture} -Xptxas=-v,-warn-spills,-warn-lmem-usage
-              -Werror=all-warnings -c ${ROOT}/src/backend/cuda/${file}.cu -o ${WORK}/${file}.o
+              -Werror=all-warnings -c ${ROOT}/src/backend/cuda/${file}.cu -o ${WORK}/kernel.o
       OUTPUT_VARIABLE log ERROR_VARIABLE log RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
       message(FATAL_ERROR "${file}.cu does not compile for sm_${architecture}:\n${log}")
@@ -55,8 +55,8 @@ foreach(file IN LISTS files)
     endforeach()
   endforeach()
   execute_process(COMMAND ${NVCC} ${flags} -arch=sm_80 -ptx ${ROOT}/src/backend/cuda/${file}.cu
-    -o ${WORK}/${file}.ptx COMMAND_ERROR_IS_FATAL ANY)
-  file(STRINGS ${WORK}/${file}.ptx unpinned REGEX "\\.(ftz|approx)")
+    -o ${WORK}/kernel.ptx COMMAND_ERROR_IS_FATAL ANY)
+  file(STRINGS ${WORK}/kernel.ptx unpinned REGEX "\\.(ftz|approx)")
   if(unpinned)
     message(SEND_ERROR "${file}.cu holds float code whose rounding is not pinned: ${unpinned}")
   endif()

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/cuda/bench/cusparse_calls.hpp"
+#include "cuda/stream.hpp"
+
+namespace bulksim::cuda {
+
+/// Rows for cuSPARSE on the host: 32-bit positions, float32 values.
+struct FloatRows {
+  std::int64_t columns = 0;
+  std::vector<std::int32_t> offsets{0};
+  std::vector<std::int32_t> col_indices;
+  std::vector<float> values;
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  /// Columns become rows.
+  FloatRows transposed() const;
+};
+
+/// One product of items with queries, held ready.
+class CusparseProduct {
+ public:
+  CusparseProduct() = default;
+  CusparseProduct(const CusparseProduct&) = delete;
+  CusparseProduct& operator=(const CusparseProduct&) = delete;
+  virtual ~CusparseProduct() = default;
+
+  /// Puts the whole product into the stream, or does it at once.
+  virtual void multiply() = 0;
+  /// One row of the last product: the scores of an item with all queries.
+  virtual std::vector<float> row(std::int64_t item) const = 0;
+};
+
+/// Items times queries, dense: queries are a panel of columns x queries values.
+std::unique_ptr<CusparseProduct> make_spmm(const CusparseCalls& calls, const FloatRows& items,
+                                           const FloatRows& queries, const Stream& stream);
+/// Items times transposed queries, both sparse, and so is the product.
+std::unique_ptr<CusparseProduct> make_spgemm(const CusparseCalls& calls, const FloatRows& items,
+                                             const FloatRows& queries, const Stream& stream);
+
+}  // namespace bulksim::cuda

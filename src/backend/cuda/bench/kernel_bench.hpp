@@ -1,0 +1,14 @@
+#pragma once
+
+#include "backend/cuda/bench/cusparse_calls.hpp"
+#include "bulksim/backend/cuda_kernel_benchmark.hpp"
+
+namespace bulksim::cuda {
+
+/// `benchmark_cuda_kernel` with these functions of cuSPARSE; null where there are none, with the
+/// reason.
+CudaKernelRates run_kernel_bench(const UnitRows& queries, const UnitRows& items,
+                                 const CudaBenchmarkOptions& options, const CusparseCalls* cusparse,
+                                 const std::string& why_not);
+
+}  // namespace bulksim::cuda

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/block_builder.hpp"
+#include "backend/cuda/item_slice.hpp"
+#include "backend/cuda/query_rows.hpp"
+#include "backend/cuda/scores.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "cuda/device.hpp"
+
+namespace bulksim::cuda {
+
+/// The score kernel over all tiles of one slice of items, without any copy.
+class ScoreBench {
+ public:
+  ScoreBench(const Device& device, const UnitRows& queries, const UnitRows& items, Grid arithmetic,
+             const Stream& stream);
+
+  /// Inverts the items anew.
+  void build();
+  /// Puts the scores of all pairs into the stream; each group of tiles overwrites the one before.
+  void multiply();
+  /// Computes everything once more; rows that break the row identity.
+  std::int64_t failed_identities();
+  /// Largest error of cells drawn from one tile of each column, after computing it once more.
+  double largest_error();
+
+ private:
+  TileGroup group_of(std::int64_t column, std::int64_t row) const;
+  void launch(const TileGroup& group);
+
+  const UnitRows& query_rows_;
+  const UnitRows& item_rows_;
+  Grid arithmetic_;
+  const Stream& stream_;
+  TileGrid grid_;
+  LaunchShape shape_;
+  DeviceQueries queries_;
+  ItemSlot slot_;
+  BlockBuilder builder_;
+  ItemBlocks blocks_;
+  DeviceBuffer<float> values_;
+  DeviceBuffer<unsigned long long> row_sums_;
+  DeviceBuffer<unsigned long long> column_sums_;
+  DeviceBuffer<unsigned> mismatches_;
+  DeviceBuffer<unsigned long long> ticket_;
+};
+
+}  // namespace bulksim::cuda

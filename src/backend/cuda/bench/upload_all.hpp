@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cuda/buffer.hpp"
+
+namespace bulksim::cuda {
+
+/// Host values to device memory that has room for them; returns when they have arrived.
+template <class T>
+void upload_into(const std::vector<T>& values, const DeviceBuffer<T>& buffer,
+                 const Stream& stream) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  if (count == 0) return;
+  const PinnedBuffer<T> staged(count);
+  std::copy(values.begin(), values.end(), staged.data());
+  upload(staged, buffer, count, stream);
+  stream.wait();
+}
+
+/// The same, to memory of their own.
+template <class T>
+DeviceBuffer<T> upload_all(const std::vector<T>& values, const Stream& stream) {
+  DeviceBuffer<T> buffer(static_cast<std::int64_t>(values.size()));
+  upload_into(values, buffer, stream);
+  return buffer;
+}
+
+/// Device values on the host.
+template <class T>
+std::vector<T> download_all(const T* values, std::int64_t count, const Stream& stream) {
+  if (count == 0) return {};
+  const PinnedBuffer<T> staged(count);
+  download(values, staged, count, stream);
+  stream.wait();
+  return {staged.data(), staged.data() + count};
+}
+
+}  // namespace bulksim::cuda

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "bulksim/backend/cuda_kernel_benchmark.hpp"
+#include "bulksim/job/bench_job.hpp"
+
+namespace bulksim {
+
+/// Prints what the score kernel and the baselines have done, and how many times as fast it is as
+/// each of them that was right. Throws Error (70) when the score kernel was wrong.
+void tell_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out);
+
+}  // namespace bulksim
