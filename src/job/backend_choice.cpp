@@ -1,9 +1,11 @@
 #include "job/backend_choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
+#include "bulksim/comm/nccl_communicator.hpp"
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/schedule.hpp"
 #include "job/guarded_work.hpp"
@@ -60,7 +62,10 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
   const auto without =
       std::find_if(reasons.begin(), reasons.end(), [](const auto& why) { return !why.empty(); });
   if (without == reasons.end()) {
-    return {finding.device, exchange_lines(comm, finding.device->description)};
+    Devices devices;
+    devices.own = finding.device;
+    devices.all = exchange_lines(comm, finding.device->description);
+    return devices;
   }
   const std::string why =
       at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
@@ -71,6 +76,24 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
   }
   context.log.info("backend", "computing on the CPU: " + why, {{"backend", "cpu"}});
   return {};
+}
+
+void connect_devices(Devices& devices, JobContext context) {
+  if (devices.all.size() < 2) return;
+  if (!devices.are_distinct()) {
+    context.log.info("nccl", "ranks share a device, so their sums go over MPI");
+    return;
+  }
+  NcclWorld made =
+      make_nccl_world(context.mpi.world(), context.mpi.node_rank(), {.watchdog = context.watchdog});
+  if (!made.world) {
+    context.log.info("nccl", "sums go over MPI, not NCCL: " + made.why_not);
+    return;
+  }
+  std::array<std::int64_t, 1> warm_up{0};
+  made.world->all_reduce_sum(warm_up);
+  devices.world = std::move(made.world);
+  devices.library = made.library;
 }
 
 std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources) {

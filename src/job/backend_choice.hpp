@@ -18,6 +18,9 @@ struct Devices {
   std::optional<CudaDevice> own;
   std::vector<std::string> all;  ///< name, UUID and PCI id of each rank's device
 
+  std::unique_ptr<Communicator> world;  ///< of all ranks over NCCL; null: MPI
+  std::string library;                  ///< "NCCL 2.28.9"
+
   /// Whether no two ranks share one.
   bool are_distinct() const;
 };
@@ -26,6 +29,10 @@ struct Devices {
 /// ranks take their devices when every one has one, and otherwise say in one line why not. Throws
 /// AgreedError (69) when a device is demanded and missing. A collective.
 Devices choose_devices(const JobConfig& config, JobContext context);
+
+/// Connects the devices over NCCL where there are several and each rank has one of its own, and
+/// says in one line why not. A collective.
+void connect_devices(Devices& devices, JobContext context);
 
 /// The backend of this rank for the full matrix, and for pairs.
 std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources);

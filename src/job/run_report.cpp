@@ -72,6 +72,7 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
   ranks = environment.world().size();
   threads = setup.resources.threads;
   devices = setup.devices.all;
+  nccl = setup.devices.library;
   config = job_config;
   plan = setup.plan;
   surveys = setup.surveys;
@@ -99,6 +100,7 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
   json["backend"] = backend;
   json["devices"] = devices;
   json["mpi"] = mpi;
+  json["nccl"] = nccl.empty() ? "none" : nccl;
   json["version"] = BULKSIM_VERSION;
   for (const auto& [phase, spent] : timer.phases())
     json["seconds"][phase] = spent;

@@ -22,6 +22,7 @@ std::string error_text(double bound);
 struct RunReport {
   std::string backend;
   std::vector<std::string> devices;   ///< of all ranks; none: processors
+  std::string nccl;                   ///< what sums went over, if not over MPI: "NCCL 2.28.9"
   std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
   std::int64_t computed_tiles = 0;    ///< of all ranks after `collect`, in this attempt
   std::int64_t resumed_tiles = 0;     ///< done by earlier attempts

@@ -189,5 +189,55 @@ TEST(Schedule, QueriesThatDoNotFitAreBatched) {
   EXPECT_LE(narrow.memory_peak(), std::int64_t{200} << 20);
 }
 
+/// A rank with a device of 50 MB L2 cache whose copies come down with 50 GB/s.
+RankResources with_device(std::int64_t free_bytes) {
+  RankResources resources{.threads = 4, .cores = 4, .memory = std::int64_t{64} << 30, .held = 0};
+  resources.device = CudaDevice{.node_rank = 0,
+                                .description = "a device",
+                                .uuid = "GPU-1",
+                                .free_bytes = free_bytes,
+                                .l2_bytes = 50'000'000,
+                                .download_rate = 50e9};
+  return resources;
+}
+
+TEST(Schedule, OnADeviceQueriesFillHalfOfItsCacheAndTilesComeDownInATenthOfASecond) {
+  const auto surveys = even_surveys(500'000, 2'000'000, 40);
+  const auto plan = make_plan({}, surveys);
+
+  const auto schedule = make_schedule({}, plan, surveys, with_device(std::int64_t{100} << 30));
+
+  const std::int64_t queries = schedule.query_batch_rows * 1024;
+  EXPECT_LE(8 * 40 * queries, 25'000'000);
+  EXPECT_GT(2 * 8 * 40 * queries, 20'000'000);
+  EXPECT_EQ(schedule.query_limit, "half of the L2 cache of the device");
+  EXPECT_LE(4 * queries * 4096 * schedule.chunk_columns, 5'000'000'000);
+  EXPECT_GT(4 * queries * 4096 * (schedule.chunk_columns + 1), 5'000'000'000);
+  EXPECT_EQ(schedule.chunk_limit, "0.1 s of copies from the device");
+}
+
+TEST(Schedule, PairsComeDownAloneSoTheirChunksAreAsLongAsASlice) {
+  JobConfig config;
+  config.cut = ResultCut{.at_least = 0.5F};
+  const auto surveys = even_surveys(50'000, 2'000'000, 40);
+  const auto plan = make_plan(config, surveys);
+
+  const auto schedule = make_schedule(config, plan, surveys, with_device(std::int64_t{100} << 30));
+
+  EXPECT_EQ(schedule.chunk_columns * 4096, 262'144);
+}
+
+TEST(Schedule, ADeviceWithLittleMemoryHalvesTheChunkDownToAColumnOfTiles) {
+  const auto surveys = even_surveys(5'000, 2'000'000, 40);
+  const auto plan = make_plan({}, surveys);
+
+  const auto schedule = make_schedule({}, plan, surveys, with_device(200'000'000));
+
+  EXPECT_EQ(schedule.chunk_limit, "the memory of the device");
+  EXPECT_GE(schedule.chunk_columns, 1);
+  expect_error(ExitCode::kMemory, {"a device has 10.0 MB free", "56 x", "items", "--tile"},
+               [&] { make_schedule({}, plan, surveys, with_device(10'000'000)); });
+}
+
 }  // namespace
 }  // namespace bulksim::test

@@ -55,7 +55,9 @@ class CudaPairBackend final : public PairBackend {
       : options_(options),
         device_(options.node_rank),
         shape_(cuda::LaunchShape::of(device_)),
-        filter_(options.grid, cut) {}
+        filter_(options.grid, cut) {
+    options_.content = TileContent::kValues;  // what the filter takes
+  }
 
   std::string description() const override { return description_of(device_, shape_); }
 
