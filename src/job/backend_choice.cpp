@@ -65,6 +65,9 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
     Devices devices;
     devices.own = finding.device;
     devices.all = exchange_lines(comm, finding.device->description);
+    // ranks that share a device share its memory
+    devices.own->free_bytes /=
+        std::count(devices.all.begin(), devices.all.end(), devices.own->description);
     return devices;
   }
   const std::string why =

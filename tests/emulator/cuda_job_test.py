@@ -120,6 +120,18 @@ def pairs(bench):
         bench.check(DEVICE in bench.report(name + "-cuda")["backend"], f"{name} runs on the device")
 
 
+def kernel_bench(bench):
+    done = subprocess.run(
+        [bench.arguments.program, "bench", "kernel", bench.folder / "in_items.csr",
+         bench.folder / "in_queries.csr", "--backend", "cuda", "--json", "--item-limit", "300",
+         "--query-limit", "16", "--repeats", "1"], capture_output=True, text=True,
+        env=dict(os.environ, LD_LIBRARY_PATH=bench.arguments.emulated), timeout=100)
+    bench.errors = done.stderr
+    contenders = json.loads(done.stdout)["contenders"] if done.returncode == 0 else [{}, {}]
+    bench.check(contenders[0].get("right") and contenders[1].get("right"),
+                "bench kernel compares the score kernel with a merge")
+
+
 def main():
     bench = Bench()
     full_matrix(bench)
@@ -127,6 +139,7 @@ def main():
     without_device(bench)
     resumed(bench)
     pairs(bench)
+    kernel_bench(bench)
     sys.exit(1 if bench.failures else 0)
 
 
