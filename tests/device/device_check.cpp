@@ -176,8 +176,9 @@ std::string to_json(const CudaKernelRates& rates) {
                      ", \"contenders\": [";
   const char* separator = "";
   for (const CudaContender& c : rates.contenders) {
-    json += separator + ("\n   {\"name\": \"" + c.name) +
-            "\", \"queries\": " + std::to_string(c.queries) +
+    json += separator;
+    json += "\n   {\"name\": \"";
+    json += c.name + "\", \"queries\": " + std::to_string(c.queries) +
             ", \"items\": " + std::to_string(c.items) +
             ", \"pairs_per_s\": " + std::to_string(c.pairs_per_s) +
             ", \"right\": " + (c.is_right() ? "true" : "false") + "}";
@@ -218,9 +219,12 @@ bool bench(bool small) {
   const char* separator = "";
   for (const Case& c : cases) {
     const Problem problem(c.preset, c.shape, tile, kFineGrid);
-    const CudaKernelRates rates = cuda::run_kernel_bench(
-        problem.queries.rows, problem.items, {.arithmetic = kFineGrid, .repeats = small ? 1 : 5},
-        why_not.empty() ? &cusparse : nullptr, why_not);
+    const CudaKernelRates rates =
+        cuda::run_kernel_bench(problem.queries.rows, problem.items,
+                               {.arithmetic = kFineGrid,
+                                .repeats = small ? 1 : 5,
+                                .baseline_items = small ? 512 : 131'072},
+                               why_not.empty() ? &cusparse : nullptr, why_not);
     const double whole = time_pipeline(problem);
     const double bytes = static_cast<double>(problem.grid.count() * tile.cells()) * 4.0;
     const double busy = bytes / rates.download_rate / whole;
