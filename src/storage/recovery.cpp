@@ -16,6 +16,8 @@ namespace bulksim {
 namespace {
 
 constexpr std::uint64_t kSampleOf = 100;  // one tile of so many is looked at though it is durable
+constexpr std::int64_t kSmallMatrix = std::int64_t{1}
+                                      << 28;  // cells: all are looked at in a second
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
 /// The last word of the journals on each tile.
@@ -114,6 +116,7 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
     if (there[part] == 0) recovery.missing_parts.push_back(part);
   }
   const Records records = read_records(calls, plan, grid.count(), journals);
+  const bool is_small = grid.count() * grid.tile().cells() <= kSmallMatrix;
   std::vector<std::int64_t> suspects;
   std::vector<std::int64_t> sample;
   std::vector<std::vector<std::int64_t>> durable(parts.paths.size());
@@ -122,7 +125,7 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
     if (record.trust == Trust::kLost || there[part] == 0) continue;
     recovery.digests[static_cast<std::size_t>(tile)] = record.digest;
     recovery.done[static_cast<std::size_t>(tile)] = 1;
-    if (record.trust == Trust::kWritten) {
+    if (record.trust == Trust::kWritten || is_small) {
       suspects.push_back(tile);
     } else if (mix(journals.size(), static_cast<std::uint64_t>(tile)) % kSampleOf == 0) {
       sample.push_back(tile);

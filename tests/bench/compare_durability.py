@@ -4,10 +4,11 @@
     compare_durability.py ITEMS.csr QUERIES.csr BULKSIM FOLDER... [--threads T] [--pairs N] [--json]
 
 Each pair is a full-matrix run with `--durability=off` (no journal, no lease, nothing synced; checks
-and hashes stay) and one with durability, in alternating order, each into an empty output. Two times
-count: until the program has ended, and until the disk has everything (a sync of all file systems
+and hashes stay) and one with durability, in alternating order, each into an empty output. Three times
+count: until the program has ended; until the disk has everything (a sync of all file systems
 follows): a program that syncs nothing ends before its output is written, as long as that fits into
-memory. Medians over the pairs, and of their ratios; one run of each kind before them does not count.
+memory; and that of the processors, which other work on the machine disturbs least. Medians over the
+pairs, and of their ratios; one run of each kind before them does not count.
 """
 
 import argparse
@@ -20,22 +21,27 @@ import subprocess
 import time
 
 KINDS = ["off", "on"]
+TIMES = ["ended", "on_disk", "processors"]
 
 
 def run(arguments, folder, kind):
-    """Seconds until a run has ended, and until all of it is on the disk; its bytes."""
+    """Seconds until a run has ended, until all of it is on the disk, and of the processors; its
+    bytes."""
     out = pathlib.Path(folder) / f"bulksim-durability-{os.getpid()}"
     command = [arguments.bulksim, "compute", arguments.items, arguments.queries, "-q", "-o", out,
                "--threads", str(arguments.threads), "--max-output", "1T", "--durability", kind]
     os.sync()  # no run pays for what another one has left behind
     begin = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{command} has failed")
     ended = time.perf_counter() - begin
     os.sync()
     settled = time.perf_counter() - begin
     size = sum(path.lstat().st_size for path in out.rglob("*") if path.is_file())
     shutil.rmtree(out)
-    return ended, settled, size
+    return ended, settled, usage.ru_utime + usage.ru_stime, size
 
 
 def measure(arguments, folder):
@@ -47,10 +53,10 @@ def measure(arguments, folder):
             if number >= 0:
                 times[kind].append(taken)
     result = {"folder": folder, "bytes": size, "threads": arguments.threads}
-    for at, until in enumerate(("ended", "on_disk")):
+    for at, time_of in enumerate(TIMES):
         off, on = ([pair[at] for pair in times[kind]] for kind in KINDS)
         ratios = [b / a for a, b in zip(off, on)]
-        result[until] = {"off_s": off, "on_s": on, "median_off_s": statistics.median(off),
+        result[time_of] = {"off_s": off, "on_s": on, "median_off_s": statistics.median(off),
                          "median_on_s": statistics.median(on), "ratios": ratios,
                          "median_ratio": statistics.median(ratios)}
     return result
@@ -73,10 +79,10 @@ def main():
         return
     for result in results:
         print(f"{result['folder']}: {result['bytes'] / 1e9:.2f} GB, {result['threads']} threads")
-        for until in ("ended", "on_disk"):
-            times = result[until]
+        for time_of in TIMES:
+            times = result[time_of]
             ratios = ", ".join(f"{100 * (ratio - 1):+.1f}" for ratio in times["ratios"])
-            print(f"  {until}: off {times['median_off_s']:.3f} s, on {times['median_on_s']:.3f} s, "
+            print(f"  {time_of}: off {times['median_off_s']:.3f} s, on {times['median_on_s']:.3f} s, "
                   f"{100 * (times['median_ratio'] - 1):+.1f} % ({ratios})")
 
 

@@ -19,6 +19,7 @@
 #include "bulksim/job/versions_job.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
+#include "job/publish_guard.hpp"
 #include "job_support.hpp"
 
 namespace bulksim::test {
@@ -348,26 +349,40 @@ INSTANTIATE_TEST_SUITE_P(Changes, GuardedJob,
                                   std::string(std::get<1>(test.param) ? "_Pairs" : "_Full");
                          });
 
-TEST(DurableJob, TheGuardFindsAValueThatIsNoCosineAlsoInTilesOfAnEarlierAttempt) {
-  for (const float value : {1.25F, std::numeric_limits<float>::quiet_NaN()}) {
-    JobBench bench;
-    bench.config.guard = Guard::kOn;
-    bench.config.read_back = ReadBack::kNone;
-    FailingRename unindexed("/tiles.idx");
-    ASSERT_EQ(bench.run(unindexed), 74) << bench.sentence;
-    const std::string staging = bench.config.output + "/staging/";
-    const std::string plan = list_directory(calls, staging).at(0);
-    std::fstream part(staging + plan + "/parts/part-00000.h5",
-                      std::ios::binary | std::ios::in | std::ios::out);
-    part.seekp((1 << 20) + 4 * 32 * 256);  // the second tile
-    part.write(reinterpret_cast<const char*>(&value), sizeof value);
-    part.close();
+TEST(Guard, RefusesValuesThatRowsWithoutValuesDoNotExplain) {
+  const TemporaryFolder folder;
+  const RunDirectory run(calls, folder / "out", Digest{});
+  JobConfig config;
+  config.guard = Guard::kOn;
+  Plan plan;
+  plan.grid = TileGrid({3, 20}, {4, 8});
+  plan.nan_cells = 20;
+  const PartSet parts;
+  const std::vector<Digest> digests;
+  Publication publication{config, plan, parts, digests, 21, 0, [] { return ResultNames{}; }, ""};
 
-    EXPECT_EQ(bench.run(), 65);
+  expect_error(ExitCode::kDataError, {"21 values are no", "explain 20", "--accept-change"},
+               [&] { check_guard(publication, run, calls); });
+  publication.outside = 20;
+  EXPECT_NO_THROW(check_guard(publication, run, calls));
+}
 
-    EXPECT_NE(bench.sentence.find("1 values are no cosines"), std::string::npos) << bench.sentence;
-    EXPECT_FALSE(std::filesystem::exists(bench.config.output + "/CURRENT"));
-  }
+TEST(DurableJob, ADamagedTileOfASmallMatrixIsFoundWhenTheRunGoesOn) {
+  const auto reference = undisturbed_files();
+  JobBench bench;
+  FailingRename unindexed("/tiles.idx");
+  ASSERT_EQ(bench.run(unindexed), 74) << bench.sentence;
+  const std::string staging = bench.config.output + "/staging/";
+  std::fstream part(staging + list_directory(calls, staging).at(0) + "/parts/part-00000.h5",
+                    std::ios::binary | std::ios::in | std::ios::out);
+  part.seekp((1 << 20) + 4 * 32 * 256);  // the second tile
+  part.write("damage", 6);
+  part.close();
+
+  EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+  EXPECT_EQ(report_of(bench)["tiles"]["damaged"], 1);
+  EXPECT_EQ(bench.files(), reference);
 }
 
 TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
