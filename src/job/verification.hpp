@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct ResultFacts {
   bool has_nan_rows = false;       ///< cells of rows without values are NaN
   std::int64_t nan_cells = 0;      ///< so many of them
   Grid arithmetic;
-  Digest queries;  ///< content of the inputs
+  std::optional<ResultCut> cut;  ///< of a version with pairs
+  Digest queries;                ///< content of the inputs
   Digest items;
   std::vector<char> readable;  ///< by part: whether its tiles are where they should be
 };
@@ -41,6 +43,19 @@ void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdi
 /// (65) when these are not the inputs of the result.
 void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
                     Verdict& verdict);
+
+/// Whether a result is one of pairs, and may be opened at all.
+bool is_pair_result(FileCalls& calls, const std::string& path);
+
+/// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is looked at,
+/// and the scores of 64 queries with all items are computed again. Where the cut is known, no pair
+/// may be missing.
+void verify_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+                  const VerifyOptions& options, Verdict& verdict);
+
+/// False when HDF5 does not survive a damaged file: a child opens it first. To be called before
+/// there are other threads.
+bool survives_opening(FileCalls& calls, const std::string& path);
 
 /// A damaged tile, with its place.
 Damage damaged_tile(const ResultFacts& facts, TileId tile, const std::string& what);

@@ -67,9 +67,20 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   Verdict verdict;
   const std::string folder = version_folder(calls, options.path);
   verdict.path = folder.empty() ? options.path : folder;
+  if (folder.empty() && is_pair_result(calls, options.path)) {
+    verdict.files = 1;
+    if (options.depth != VerifyDepth::kQuick) {
+      verify_pairs(calls, options.path, std::nullopt, options, verdict);
+    }
+    return verdict;
+  }
   const ResultFacts facts = folder.empty() ? verify_file(calls, options.path, verdict)
                                            : verify_version(calls, folder, verdict);
-  if (options.depth == VerifyDepth::kQuick || facts.parts.paths.empty()) return verdict;
+  if (options.depth == VerifyDepth::kQuick) return verdict;
+  if (facts.cut && verdict.damage.empty()) {
+    verify_pairs(calls, folder + "/similarity.h5", facts.cut, options, verdict);
+  }
+  if (facts.parts.paths.empty()) return verdict;
   verify_tiles(calls, facts, options.threads, verdict);
   if (!options.against_items.empty()) {
     const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);

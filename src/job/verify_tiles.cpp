@@ -10,6 +10,7 @@
 #include "bulksim/core/error.hpp"
 #include "bulksim/storage/embedded_index.hpp"
 #include "bulksim/storage/manifest.hpp"
+#include "bulksim/storage/pair_file.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/tile_inspection.hpp"
 #include "job/verification.hpp"
@@ -62,25 +63,6 @@ FileAttributes in_order(FileAttributes attributes) {
   return attributes;
 }
 
-/// HDF5 may not survive a damaged file, so a child opens it first. To be called before there are
-/// other threads.
-bool survives_opening(FileCalls& calls, const std::string& path) {
-  const pid_t child = ::fork();
-  if (child == -1) throw system_error("start a process to open", path, errno);
-  if (child == 0) {
-    try {
-      SimilarityReader::open(calls, path);
-    } catch (...) {
-      // the parent meets the same error, if it is one
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) == -1 && errno == EINTR) {
-  }
-  return WIFEXITED(status);
-}
-
 std::size_t part_of(const ResultFacts& facts, TileId tile) {
   std::size_t part = 0;
   while (facts.parts.layouts[part].tile_columns.end <= tile.column)
@@ -101,6 +83,23 @@ void take_index(const std::vector<std::byte>& found, const std::string& digest,
 }
 
 }  // namespace
+
+bool survives_opening(FileCalls& calls, const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == -1) throw system_error("start a process to open", path, errno);
+  if (child == 0) {
+    try {
+      if (!PairFileReader::open(calls, path)) SimilarityReader::open(calls, path);
+    } catch (...) {
+      // the parent meets the same error, if it is one
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) == -1 && errno == EINTR) {
+  }
+  return WIFEXITED(status);
+}
 
 ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verdict) {
   ResultFacts facts;

@@ -163,6 +163,7 @@ ResultFacts VersionCheck::facts() {
   if (!plan_) return facts;
   facts.grid = plan_->grid;
   facts.arithmetic = plan_->arithmetic;
+  facts.cut = plan_->cut;
   facts.queries = plan_->queries;
   facts.items = plan_->items;
   facts.has_nan_rows = plan_->zero_rows == ZeroRows::kNan;

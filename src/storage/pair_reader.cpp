@@ -43,8 +43,8 @@ NamePlace place_of(const h5::File& file, const std::string& name, const std::str
   return texts ? NamePlace{texts->at, texts->count, texts->width} : NamePlace{};
 }
 
-bool is_complete(const h5::File& file, const std::string& path) {
-  for (const auto& [name, value] : h5::read_attributes(file, path)) {
+bool is_complete(const FileAttributes& attributes) {
+  for (const auto& [name, value] : attributes) {
     const auto* number = std::get_if<std::int64_t>(&value);
     if (name == "complete" && number != nullptr) return *number == 1;
   }
@@ -62,6 +62,7 @@ struct PairFileReader::Impl {
   h5::Dataset items;
   h5::Dataset scores;
   NamePlaces names;
+  FileAttributes attributes;
   File file_itself;
 };
 
@@ -71,7 +72,8 @@ PairFileReader::~PairFileReader() = default;
 std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std::string& path) {
   const std::string place = find_result(calls, path);
   h5::File file = h5::open_file(place);
-  if (!is_complete(file, place)) {
+  FileAttributes attributes = h5::read_attributes(file, place);
+  if (!is_complete(attributes)) {
     throw Error(ExitCode::kDataError, "'" + place + "' is not a finished result");
   }
   std::string group;
@@ -102,9 +104,9 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
     throw damaged(place, "has rows that do not fit its pairs");
   }
   const NamePlaces names{place_of(file, "query_ids", place), place_of(file, "item_ids", place)};
-  return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(
-      new Impl{place, std::move(file), shape, layout, std::move(offsets), std::move(items),
-               std::move(scores), names, File::open(calls, place, O_RDONLY)})));
+  return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
+      place, std::move(file), shape, layout, std::move(offsets), std::move(items),
+      std::move(scores), names, std::move(attributes), File::open(calls, place, O_RDONLY)})));
 }
 
 MatrixShape PairFileReader::shape() const {
@@ -154,6 +156,10 @@ void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
 ResultNames PairFileReader::names() const {
   return {load_names(impl_->file_itself, impl_->names.queries, {0, impl_->names.queries.count}),
           load_names(impl_->file_itself, impl_->names.items, {0, impl_->names.items.count})};
+}
+
+const FileAttributes& PairFileReader::attributes() const {
+  return impl_->attributes;
 }
 
 }  // namespace bulksim

@@ -69,6 +69,8 @@ class PairFileReader {
   /// Items and scores of neighbouring queries, one query behind the other; -1 for places left over.
   void read(RowRange queries, std::vector<std::int64_t>& items, std::vector<float>& scores) const;
   ResultNames names() const;
+  /// What the result says of itself.
+  const FileAttributes& attributes() const;
 
  private:
   struct Impl;
