@@ -18,10 +18,10 @@ CommandSyntax verify_syntax() {
               "tile, rows and columns. Exit code 0 means clean, 65 damaged.",
           .positionals = {"path", "queries"},
           .options = {
-              {"path", 0, "", "folder of versions, one version, or a result file (.h5)"},
+              {"path", 0, "", "folder of versions, one version, or a result file"},
               {"quick", 0, "", "read no tiles", kFlag},
               {"full", 0, "", "read every byte; the default", kFlag},
-              {"against", 0, "", "item rows: 64 cells of every tile are computed again"},
+              {"against", 0, "", "item rows: 64 cells of every tile (pairs: 64 queries) again"},
               {"queries", 0, "", "query rows for --against; without it the items"},
               {"vocab", 0, "", "terms of the columns, when the run had this option"},
               {"keys", 0, "terms", "keys of JSONL vectors, as in the run: terms or index"},

@@ -48,10 +48,10 @@ void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair
 bool is_pair_result(FileCalls& calls, const std::string& path);
 
 /// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is looked at,
-/// and the scores of 64 queries with all items are computed again. Where the cut is known, no pair
-/// may be missing.
+/// and with inputs the scores of 64 queries with all items are computed again. Where the cut is
+/// known, no pair may be missing.
 void verify_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
-                  const VerifyOptions& options, Verdict& verdict);
+                  const SourcePair* inputs, Verdict& verdict);
 
 /// False when HDF5 does not survive a damaged file: a child opens it first. To be called before
 /// there are other threads.

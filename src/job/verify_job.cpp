@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -61,6 +62,17 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
   return match_columns({open(queries), open(options.against_items)}, vocabulary);
 }
 
+void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+                   const VerifyOptions& options, Log& log, Verdict& verdict) {
+  if (options.against_items.empty()) {
+    verify_pairs(calls, path, std::move(cut), nullptr, verdict);
+    return;
+  }
+  const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
+  const SourcePair inputs = open_against(calls, options, imports.path(), log);
+  verify_pairs(calls, path, std::move(cut), &inputs, verdict);
+}
+
 }  // namespace
 
 Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
@@ -70,7 +82,7 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   if (folder.empty() && is_pair_result(calls, options.path)) {
     verdict.files = 1;
     if (options.depth != VerifyDepth::kQuick) {
-      verify_pairs(calls, options.path, std::nullopt, options, verdict);
+      look_at_pairs(calls, options.path, std::nullopt, options, log, verdict);
     }
     return verdict;
   }
@@ -78,7 +90,7 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
                                            : verify_version(calls, folder, verdict);
   if (options.depth == VerifyDepth::kQuick) return verdict;
   if (facts.cut && verdict.damage.empty()) {
-    verify_pairs(calls, folder + "/similarity.h5", facts.cut, options, verdict);
+    look_at_pairs(calls, folder + "/similarity.h5", facts.cut, options, log, verdict);
   }
   if (facts.parts.paths.empty()) return verdict;
   verify_tiles(calls, facts, options.threads, verdict);

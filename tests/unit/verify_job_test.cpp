@@ -11,6 +11,7 @@
 
 #include "bulksim/job/repair_job.hpp"
 #include "bulksim/storage/manifest.hpp"
+#include "bulksim/storage/pair_file.hpp"
 #include "job_support.hpp"
 
 namespace bulksim::test {
@@ -154,6 +155,93 @@ TEST_F(Verify, RepairMakesTheSameBytesAgainAndSharesWholeParts) {
   EXPECT_TRUE(look(bench.config.output).damage.empty());
   EXPECT_EQ(std::filesystem::hard_link_count(bench.version() + "/parts/part-00000.h5"), 2U);
   EXPECT_EQ(std::filesystem::hard_link_count(bench.version() + "/parts/part-00001.h5"), 1U);
+}
+
+struct PairForm {
+  const char* name;
+  const char* output;
+  ResultCut cut;
+};
+
+class VerifyPairs : public testing::TestWithParam<PairForm> {
+ protected:
+  void SetUp() override {
+    bench.config.output = bench.folder / GetParam().output;
+    bench.config.cut = GetParam().cut;
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  }
+  std::string file() const {
+    const std::string& output = bench.config.output;
+    return std::filesystem::is_directory(output) ? output + "/CURRENT/similarity.h5" : output;
+  }
+  bool is_text() const { return bench.config.output.ends_with(".tsv"); }
+  Verdict hold_against_inputs() const {
+    VerifyOptions options;
+    options.path = bench.config.output;
+    options.against_items = bench.config.items;
+    options.against_queries = bench.config.queries;
+    return verify(calls, options, log());
+  }
+
+  JobBench bench;
+};
+
+TEST_P(VerifyPairs, AWholeResultIsCleanAndAgreesWithItsInputs) {
+  EXPECT_TRUE(look(bench.config.output).damage.empty());
+
+  if (is_text() || bench.config.output.ends_with(".npz")) {
+    expect_error(ExitCode::kUsage, {bench.config.output, "--against"},
+                 [&] { hold_against_inputs(); });
+    return;
+  }
+  const Verdict verdict = hold_against_inputs();
+  EXPECT_TRUE(verdict.damage.empty());
+  EXPECT_EQ(verdict.cells, 64 * 3'000);
+}
+
+TEST_P(VerifyPairs, OfAFileThatWasCutAreDamaged) {
+  const std::string path = file();
+  std::filesystem::permissions(path, std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::add);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) * 9 / 10 + 1);
+
+  EXPECT_FALSE(look(bench.config.output).damage.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, VerifyPairs,
+    testing::Values(PairForm{"Folder", "out", {.at_least = 0.4F}},
+                    PairForm{"File", "out.h5", {.at_least = 0.4F}},
+                    PairForm{"Archive", "out.npz", {.at_least = 0.4F}},
+                    PairForm{"Text", "out.tsv", {.at_least = 0.4F}},
+                    PairForm{"Nonzero", "out", {.nonzero_only = true}},
+                    PairForm{"Best", "out", {.keep = Keep::kBest, .count = 7}},
+                    PairForm{"BestFile", "out.h5", {.keep = Keep::kBest, .count = 7}},
+                    PairForm{"Sample", "out", {.keep = Keep::kSample, .count = 5, .seed = 1}}),
+    [](const auto& form) { return std::string(form.param.name); });
+
+TEST(VerifyPairFile, AScoreThatIsNotThatOfTheInputsIsFoundInASingleFile) {
+  JobBench bench;
+  bench.config.output = bench.folder / "out.h5";
+  bench.config.cut = ResultCut{.keep = Keep::kBest, .count = 7};
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  std::vector<std::int64_t> items;
+  std::vector<float> scores;
+  PairFileReader::open(calls, bench.config.output)->read({0, 1}, items, scores);
+  const std::string first(reinterpret_cast<const char*>(scores.data()), 7 * sizeof(float));
+  const auto at = read_file(bench.config.output).find(first);
+  ASSERT_NE(at, std::string::npos);
+  patch(bench.config.output, static_cast<std::int64_t>(at) + 4 * 6, std::string(2, '\0'));
+
+  VerifyOptions options;
+  options.path = bench.config.output;
+  options.against_items = bench.config.items;
+  options.against_queries = bench.config.queries;
+  const Verdict verdict = verify(calls, options, log());
+
+  ASSERT_EQ(verdict.damage.size(), 1U);
+  EXPECT_NE(verdict.damage[0].what.find("query 0 has another score"), std::string::npos)
+      << verdict.damage[0].what;
 }
 
 TEST(VerifyFile, NamesTheTileOfAFlippedBitInASingleFile) {
