@@ -48,6 +48,11 @@ void require_replaceable(FileCalls& calls, const std::string& path) {
   if (!is_result_file(calls, path)) throw not_ours(path, "is not a result of bulksim");
 }
 
+/// What a work folder is called from the moment on that it is not needed any more.
+std::string leaving_folder(const std::string& work_folder) {
+  return work_folder + ".old";
+}
+
 bool is_attempt(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -106,8 +111,10 @@ std::string RunDirectory::dropped_path(int attempt) const {
 
 std::optional<std::string> RunDirectory::published(const std::string& plan_json) const {
   if (form_ == OutputForm::kSingleFile) {
-    const bool done = file_is_published() && !exists(calls_, work_folder());
-    return done ? std::optional(output_) : std::nullopt;
+    // who was stopped while it cleared up leaves one of both
+    const bool cleared =
+        !exists(calls_, work_folder()) && !exists(calls_, leaving_folder(work_folder()));
+    return cleared && file_is_published() ? std::optional(output_) : std::nullopt;
   }
   if (!exists(calls_, output_ + "/CURRENT")) return std::nullopt;
   const std::string version = current_version(calls_, output_);
@@ -272,7 +279,7 @@ void RunDirectory::remove_work_folder() {
   for (const std::string& name : list_directory(calls_, work_folder())) {
     if (!name.starts_with(kMarkerName) && !name.starts_with(lease)) return;
   }
-  const std::string old = work_folder() + ".old";
+  const std::string old = leaving_folder(work_folder());
   remove_tree(calls_, old);
   rename_durably(calls_, work_folder(), old);
   remove_tree(calls_, old);

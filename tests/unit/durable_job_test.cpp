@@ -112,6 +112,22 @@ TEST(DurableJob, ASingleFileIsFoundToBeDoneTooAndNothingIsLeftBesideIt) {
   EXPECT_FALSE(std::filesystem::exists(bench.folder / ".result.h5.bulksim"));
 }
 
+TEST(DurableJob, WhatAStopHasLeftBesideASingleFileGoesWithTheNextRun) {
+  for (const char* left : {".result.h5.bulksim", ".result.h5.bulksim.old"}) {
+    JobBench bench;
+    bench.config.output = bench.folder / "result.h5";
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+    const auto before = facts_of(bench.folder.path());
+    const std::string folder = bench.folder / left;
+    std::filesystem::create_directories(folder + "/inputs");
+    std::ofstream(folder + "/.bulksim") << "{\"format\":1}\n";
+
+    EXPECT_EQ(bench.run(), 0) << bench.sentence;
+
+    EXPECT_EQ(facts_of(bench.folder.path()), before) << left;
+  }
+}
+
 TEST(DurableJob, RecomputeMakesANewVersionOfTheSameBytes) {
   JobBench bench;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
