@@ -35,7 +35,7 @@ int run_export(const std::vector<std::string>& words) {
   exported.format = kFormats[options.choice("format", {"npz", "tsv", "trec", "npy"})];
   exported.order =
       options.choice("sort", {"item", "score"}) == 1 ? ExportOrder::kScore : ExportOrder::kItem;
-  exported.limit = options.integer("limit", 0);
+  exported.limit = options.size("limit", 0);
   export_result(system_file_calls(), exported);
   std::cout << exported.output << '\n';
   return 0;

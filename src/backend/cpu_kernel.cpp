@@ -96,7 +96,7 @@ struct LastPass {
   const WeightedColumn* columns;
   std::size_t column_count;
   std::int64_t* HWY_RESTRICT column_sums;
-  float inverse_one;
+  Scale scale;
 };
 
 /// Lines of the output that the coming stores need.
@@ -108,10 +108,10 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 
 /// Adds the dense columns to the items [begin, end), a whole number of steps, rounds, stores and
 /// leaves zeros for the next query. Returns the sum of all A.
-template <class Cosines, Identities kIdentities, Terms kTerms>
+template <class Scores, Identities kIdentities, Terms kTerms>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
                                 float* HWY_RESTRICT out, NonzeroList& nonzero) {
-  const Group zero{hn::Set(Sums(), Cosines::kZero), hn::Set(Sums(), Cosines::kZero)};
+  const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
     fetch_lines_ahead(out);
@@ -131,7 +131,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       if (kIdentities == Identities::kRowsAndColumns) {
         store(add(load(pass.column_sums + at), groups[g]), pass.column_sums + at);
       }
-      Cosines::store(groups[g], pass.inverse_one, out + g * kGroupItems);
+      Scores::store(groups[g], pass.scale, at, out + g * kGroupItems);
       store(zero, pass.sums + at);
     }
     if constexpr (kTerms == Terms::kOn) append_nonzero(out, kStepItems, nonzero);
@@ -141,13 +141,13 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
   std::uint64_t sum = 0;
   for (const std::int64_t lane : lanes)
     sum += static_cast<std::uint64_t>(lane);
-  return sum - (end - begin) * static_cast<std::uint64_t>(Cosines::kZero);
+  return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
 }
 
 /// One query: returns the number of segments whose identity does not hold.
-template <class Cosines, Identities kIdentities, Terms kTerms>
+template <class Scores, Identities kIdentities, Terms kTerms>
 HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
-                                  float inverse_one, float* out, BlockTerm* terms) {
+                                  const Scale& scale, float* out, BlockTerm* terms) {
   const ItemBlock& block = *task.block;
   KernelScratch& scratch = *task.scratch;
   std::int64_t* sums = scratch.accumulators();
@@ -157,8 +157,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     add_list(block.postings() + list.start, list.groups, list.weight, sums);
   }
 
-  const LastPass pass{sums,         block.dense(),    scratch.dense(),
-                      parted.dense, task.column_sums, inverse_one};
+  const LastPass pass{sums, block.dense(), scratch.dense(), parted.dense, task.column_sums, scale};
   const auto items = static_cast<std::size_t>(block.items());
   std::int64_t failed = 0;
   for (std::size_t begin = 0; begin < items; begin += kFineRows) {
@@ -166,36 +165,38 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
     NonzeroList nonzero{scratch.nonzero(), 0};
     std::uint64_t sum =
-        finish<Cosines, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
+        finish<Scores, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
     if (whole < end) {  // the last step hangs over the edge
       float edge[kStepItems];
-      sum += finish<Cosines, kIdentities, kTerms>(pass, whole, whole + kStepItems, edge, nonzero);
+      sum += finish<Scores, kIdentities, kTerms>(pass, whole, whole + kStepItems, edge, nonzero);
       std::memcpy(out + whole, edge, (end - whole) * sizeof(float));
     }
     failed += sum != parted.expected[begin / kFineRows];
     if constexpr (kTerms == Terms::kOn) {
-      if (!query.empty()) *terms = term_of(nonzero, end - begin, task.exp_scale, inverse_one);
+      if (!query.empty()) *terms = term_of(nonzero, end - begin, task.exp_scale, scale.inverse_one);
       ++terms;
     }
   }
   return failed;
 }
 
-template <class Cosines, Identities kIdentities, Terms kTerms>
+template <class Scores, Identities kIdentities, Terms kTerms>
 std::int64_t run(const BlockTask& task, float inverse_one) {
   const std::int64_t items = task.block->items();
-  std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Cosines::kZero);
+  std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Scores::kZero);
   std::int64_t failed = 0;
   float* out = task.out;
   BlockTerm* terms = task.terms;
   for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
-    failed += run_query<Cosines, kIdentities, kTerms>(task, task.queries->row(row), inverse_one,
-                                                      out, terms);
+    const double norm = task.query_norms == nullptr ? 1.0 : task.query_norms[row];
+    const Scale scale{inverse_one, norm, task.item_norms};
+    failed +=
+        run_query<Scores, kIdentities, kTerms>(task, task.queries->row(row), scale, out, terms);
     terms += task.term_stride;
   }
-  if (kIdentities == Identities::kRowsAndColumns && Cosines::kZero != 0) {
+  if (kIdentities == Identities::kRowsAndColumns && Scores::kZero != 0) {
     const auto zeros =
-        static_cast<std::uint64_t>(task.rows.size()) * static_cast<std::uint64_t>(Cosines::kZero);
+        static_cast<std::uint64_t>(task.rows.size()) * static_cast<std::uint64_t>(Scores::kZero);
     for (std::int64_t item = 0; item < task.block->padded_items(); ++item) {
       task.column_sums[item] =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(task.column_sums[item]) - zeros);
@@ -212,17 +213,21 @@ void stream(float* out, std::size_t size) {
 }
 
 /// The variants for one kind of sums, by Identities and Terms.
-template <class Cosines>
+template <class Scores>
 KernelVariants variants() {
   constexpr auto kRows = Identities::kRows;
   constexpr auto kColumns = Identities::kRowsAndColumns;
-  return {{{run<Cosines, kRows, Terms::kOff>, run<Cosines, kRows, Terms::kOn>},
-           {run<Cosines, kColumns, Terms::kOff>, run<Cosines, kColumns, Terms::kOn>}}};
+  return {{{run<Scores, kRows, Terms::kOff>, run<Scores, kRows, Terms::kOn>},
+           {run<Scores, kColumns, Terms::kOff>, run<Scores, kColumns, Terms::kOn>}}};
 }
 
 KernelFunctions functions() {
-  return {kLanes, stream, variants<FineCosines<AnySign>>(), variants<FineCosines<NonNegative>>(),
-          variants<WideCosines>()};
+  return {kLanes,
+          stream,
+          variants<FineCosines<AnySign>>(),
+          variants<FineCosines<NonNegative>>(),
+          variants<WideCosines>(),
+          variants<Dots>()};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -279,8 +284,8 @@ CpuKernel CpuKernel::choose(Simd simd) {
 
 BlockFunction CpuKernel::function(Grid grid, Signs signs, Identities identities,
                                   Terms terms) const {
-  BULKSIM_EXPECT(grid == kFineGrid || grid == kWideGrid);
-  const KernelVariants& variants = grid == kWideGrid              ? functions_.wide
+  const KernelVariants& variants = grid.metric == Metric::kDot    ? functions_.dots
+                                   : grid == kWideGrid            ? functions_.wide
                                    : signs == Signs::kNonNegative ? functions_.non_negative
                                                                   : functions_.any_sign;
   return variants.functions[identities == Identities::kRowsAndColumns][terms == Terms::kOn];

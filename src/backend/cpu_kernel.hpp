@@ -64,7 +64,7 @@ struct BlockTask {
   const LabelledRows* queries = nullptr;
   RowRange rows;                     ///< of the queries
   const ItemBlock* block = nullptr;  ///< built for the lanes of the kernel
-  float* out = nullptr;              ///< cosine of the first query and the first item of the block
+  float* out = nullptr;              ///< score of the first query and the first item of the block
   std::int64_t out_stride = 0;       ///< values from one query to the next
   /// A(q,i) is added to [i], modulo 2^64, for each query; padded_items() of them, aligned. Only for
   /// kRowsAndColumns.
@@ -75,6 +75,10 @@ struct BlockTask {
   std::int64_t term_stride = 0;  ///< terms from one query to the next
   ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
+  /// For dot products: UnitRows::norms of the queries, and of the items of the block, the latter
+  /// aligned and padded_items() long.
+  const double* query_norms = nullptr;
+  const double* item_norms = nullptr;
 };
 
 /// Which sums are taken from the accumulators while they pass by.
@@ -102,6 +106,7 @@ struct KernelFunctions {
   KernelVariants any_sign;
   KernelVariants non_negative;
   KernelVariants wide;
+  KernelVariants dots;
 };
 
 /// The kernel for one instruction set.

@@ -10,21 +10,40 @@ void LabelledRows::reserve(std::int64_t rows, std::int64_t nnz) {
 void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary) {
   offsets_.assign(1, 0);
   entries_.clear();
+  take_norms(rows, range);
   longest_ = 0;
   signs_ = Signs::kNonNegative;
+  const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
+  const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
+  entries_.resize(static_cast<std::size_t>(last - first));
+  std::size_t end = 0;
+  std::int32_t signs = 0;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const auto columns = rows.columns_of(row);
     const auto values = rows.values_of(row);
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
       const std::uint32_t label = vocabulary.label(columns[entry]);
-      if (label == RankedSet::kAbsent) continue;
-      entries_.push_back({label, values[entry]});
-      if (values[entry] < 0) signs_ = Signs::kAny;
+      const bool is_present = label != RankedSet::kAbsent;
+      entries_[end] = {label, values[entry]};
+      end += is_present;
+      signs |= is_present ? values[entry] : 0;
     }
-    const auto end = static_cast<std::int64_t>(entries_.size());
-    longest_ = std::max(longest_, end - offsets_.back());
-    offsets_.push_back(end);
+    longest_ = std::max(longest_, static_cast<std::int64_t>(end) - offsets_.back());
+    offsets_.push_back(static_cast<std::int64_t>(end));
   }
+  entries_.resize(end);
+  if (signs < 0) signs_ = Signs::kAny;
+}
+
+void LabelledRows::take_norms(const UnitRows& rows, RowRange range) {
+  norms_.clear();
+  unit_ = 1.0;
+  if (rows.norms.empty() || range.empty()) return;
+  norms_.assign(rows.norms.begin() + range.begin, rows.norms.begin() + range.end);
+  unit_ = *std::ranges::max_element(norms_);
+  if (unit_ == 0.0) unit_ = 1.0;
+  for (double& norm : norms_)
+    norm /= unit_;
 }
 
 }  // namespace bulksim

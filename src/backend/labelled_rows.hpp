@@ -31,6 +31,11 @@ class LabelledRows {
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
+  /// The largest UnitRows::norms of the rows, 1 without these, and that of a row in proportion.
+  double unit() const { return unit_; }
+  double norm(std::int64_t row) const {
+    return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
+  }
   Signs signs() const { return signs_; }
   std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
   /// Entries of neighbouring rows.
@@ -46,8 +51,12 @@ class LabelledRows {
   }
 
  private:
+  void take_norms(const UnitRows& rows, RowRange range);
+
   std::vector<std::int64_t> offsets_{0};
   std::vector<LabelledEntry> entries_;
+  std::vector<double> norms_;
+  double unit_ = 1.0;
   std::int64_t longest_ = 0;
   Signs signs_ = Signs::kNonNegative;
 };

@@ -80,6 +80,12 @@ class PairSearch {
                   const LabelledRows& items, std::vector<ExactPair>& out);
   void adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries);
 
+  // Costs in multiply-adds, measured.
+  static constexpr float kSweepCost = 0.09f;  // an item
+  static constexpr float kVisitCost = 2.2f;   // a posting that is added and visited
+  static constexpr std::size_t kBins = 1024;  // of the histogram of sums
+  static constexpr int kBinShift = 19;        // 2^28 / 512
+
   Grid arithmetic_;
   const SearchKernel& kernel_;
   const SearchQueries* queries_ = nullptr;

@@ -83,17 +83,19 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];
     found_.clear();
-    const float score = least_score(floor, first_item + block.rows().begin);
-    const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
     const RowRange items{first_item + block.rows().begin, first_item + block.rows().end};
+    if (!cut_.touches({query, query + 1}, items)) continue;
+    const float least = least_score(floor, items.begin);
+    const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
     const bool all_count = cut_.items.begin <= items.begin && items.end <= cut_.items.end &&
-                           cut_.partners != Partners::kLater && std::isinf(cut_.below);
+                           cut_.is_two_sided() && std::isinf(cut_.below);
     const bool from_none = cut_.keep == Keep::kBest && floor == 0 && all_count;
     const std::int64_t zeros = all_count ? most : block.items();
-    const SearchGoal goal{row, score, from_none ? most : 0, score <= 0.0f ? zeros : 0};
+    const SearchGoal goal{row, least, from_none ? most : 0, least <= 0.0f ? zeros : 0};
     if (!search_.find(goal, block, items_, found_)) return false;
     for (const ExactPair& pair : found_) {
-      const ScoredItem scored{first_item + pair.item, score_of_sum(pair.sum)};
+      const ScoredItem scored{first_item + pair.item,
+                              score(row, local_items_.begin + pair.item, pair.sum)};
       if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
     }
   }
@@ -109,8 +111,10 @@ float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) cons
   return std::max(cut_.at_least, ties_lose ? std::nextafter(score, HUGE_VALF) : score);
 }
 
-float PairWorker::score_of_sum(std::int64_t sum) const {
-  return to_cosine(sum, inverse_one(options_.arithmetic));
+/// The score of a query row of the batch and an item of the chunk.
+float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const {
+  return score_of_sum(sum, queries_->batch().rows, row, chunk_->rows, local_item,
+                      options_.arithmetic);
 }
 
 /// Drops from pairs_ what is not above the floor, and what `count` others of the tile precede.
@@ -145,7 +149,7 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
     const std::int64_t local = local_items_.begin + cell.item;
     const std::int64_t item = chunk_->range.begin + local;
     const float expected =
-        score_of_sum(exact_sum(queries_->batch().rows, row, chunk_->rows, local));
+        exact_score(queries_->batch().rows, row, chunk_->rows, local, options_.arithmetic);
     bool wanted = cut_.admits(query, item, expected);
     if (wanted && cut_.keep != Keep::kAll) {
       const std::uint64_t key = preference(cut_, query, item, expected);

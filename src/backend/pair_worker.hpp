@@ -38,7 +38,7 @@ class PairWorker {
   bool find_row(std::int64_t row, std::uint64_t floor);
   bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
   float least_score(std::uint64_t floor, std::int64_t first_item) const;
-  float score_of_sum(std::int64_t sum) const;
+  float score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const;
   void keep_preferred(std::int64_t query, std::uint64_t floor);
 
   CpuBackendOptions options_;

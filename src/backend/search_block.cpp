@@ -15,6 +15,7 @@ constexpr float kUp = 1.0f + 0x1p-20f;
 
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
+  unit_ = items.unit();
   padded_ = static_cast<std::size_t>(divide_up(rows.size(), kPadding)) * kPadding;
   measure(items, queries);
   invert(items, queries.vocabulary().size());
@@ -30,9 +31,10 @@ void SearchBlock::measure(const LabelledRows& items, const SearchQueries& querie
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       squares[bands[entry.label]] += static_cast<double>(entry.value) * entry.value;
     }
+    const double norm = items.norm(rows_.begin + item);
     double sum = 0.0;
     for (std::size_t band = 0; band < kBands; ++band) {
-      sum += squares[band];
+      sum += squares[band] * norm * norm;
       lengths_.data()[band * padded_ + static_cast<std::size_t>(item)] =
           static_cast<float>(std::sqrt(sum));
     }
@@ -81,9 +83,10 @@ void SearchBlock::invert(const LabelledRows& items, std::uint32_t labels) {
   const double scale = norm_ > 0.0 ? std::ldexp(1.0 / norm_, kCoarseBits) : 0.0;
   const std::uint32_t* rank = ranks_.data();
   for (std::int64_t item = 0; item < rows_.size(); ++item) {
+    const double unit = scale * items.norm(rows_.begin + item);
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       SearchColumn& column = columns[*rank++];
-      const auto coarse = static_cast<std::int32_t>(std::lrint(entry.value * scale));
+      const auto coarse = static_cast<std::int32_t>(std::lrint(entry.value * unit));
       postings_.data()[column.start + column.size++] = {static_cast<std::uint16_t>(item),
                                                         static_cast<std::int16_t>(coarse)};
       column.sum += coarse;

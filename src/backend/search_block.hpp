@@ -42,8 +42,10 @@ class SearchBlock {
   /// By rank, with an empty one at the end.
   const SearchColumn* columns() const { return columns_.data(); }
   const CoarsePosting* postings() const { return postings_.data(); }
-  /// Largest length of a row of the block on the grid, columns outside the vocabulary left out.
+  /// Largest length of a row of the block, in steps of the grid times the row's norm in units,
+  /// columns outside the vocabulary left out.
   double norm() const { return norm_; }
+  double unit() const { return unit_; }  ///< as LabelledRows
   /// Length of each item in the labels of the bands up to `band`, over norm(), rounded up;
   /// padded with zeros to a multiple of 64 items.
   const float* lengths(std::size_t band) const { return lengths_.data() + band * padded_; }
@@ -60,6 +62,7 @@ class SearchBlock {
   RowRange rows_;
   std::size_t padded_ = 0;
   double norm_ = 0.0;
+  double unit_ = 1.0;
   RankedSet present_;
   AlignedBuffer<SearchColumn> columns_;  // by rank
   AlignedBuffer<std::uint32_t> ranks_;   // by entry

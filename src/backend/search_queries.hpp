@@ -43,6 +43,11 @@ class SearchQueries {
   }
   /// Length of a query row on the grid.
   double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
+  /// Its UnitRows::norms, 1 without these.
+  double unit(std::int64_t row) const {
+    const auto& norms = batch_->rows.norms;
+    return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
+  }
   /// Labels below borders()[b] are in the bands up to b; an eighth of the entries of all queries
   /// lies in each band.
   const std::array<std::uint32_t, kBands>& borders() const { return borders_; }

@@ -68,12 +68,20 @@ HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
   return {hn::MulEven(even, w), hn::MulEven(odd, w)};
 }
 
+/// What turns the sums of one query into scores.
+struct Scale {
+  float inverse_one;         ///< of the grid
+  double query_norm;         ///< for dot products
+  const double* item_norms;  ///< the same, by item of the block, padded like it
+};
+
 /// Sums on the grid 2^-26 are exact in float64, so that its conversion to float32 is the rounding.
 template <class Signed>
 struct FineCosines {
   static constexpr std::int64_t kZero = Signed::kZero;
 
-  HWY_INLINE static void store(const Group& group, float inverse_one, float* out) {
+  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t, float* out) {
+    const float inverse_one = scale.inverse_one;
     const hn::Rebind<float, Sums> df;
     const auto low = hn::DemoteTo(df, Signed::to_double(group.low));
     const auto high = hn::DemoteTo(df, Signed::to_double(group.high));
@@ -121,12 +129,32 @@ struct NonNegative {
 struct WideCosines {
   static constexpr std::int64_t kZero = 0;
 
-  HWY_INLINE static void store(const Group& group, float inverse_one, float* out) {
+  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t, float* out) {
     HWY_ALIGN std::int64_t sums[kGroupItems];
     HWY_NAMESPACE::store(group, sums);
     for (std::size_t item = 0; item < kGroupItems; ++item) {
-      out[item] = to_cosine(sums[item], inverse_one);
+      out[item] = to_cosine(sums[item], scale.inverse_one);
     }
+  }
+};
+
+/// Sums below 2^53 times the lengths of the two rows, as to_dot().
+struct Dots {
+  static constexpr std::int64_t kZero = 0;
+
+  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t at, float* out) {
+    store_half(group.low, scale, scale.item_norms + at, out);
+    store_half(group.high, scale, scale.item_norms + at + kLanes, out + kLanes);
+  }
+
+ private:
+  HWY_INLINE static void store_half(SumVector sums, const Scale& scale, const double* item_norms,
+                                    float* out) {
+    const hn::Rebind<double, Sums> d;
+    const hn::Rebind<float, Sums> df;
+    const auto norms = hn::Mul(hn::Set(d, scale.query_norm), hn::Load(d, item_norms));
+    const auto sum = hn::Mul(hn::ConvertTo(d, sums), hn::Set(d, double{scale.inverse_one}));
+    hn::StoreU(hn::Add(hn::DemoteTo(df, hn::Mul(sum, norms)), hn::Zero(df)), df, out);
   }
 };
 

@@ -41,9 +41,9 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
   return cells;
 }
 
-bool is_cosine_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
-                  std::int64_t item, Grid grid) {
-  const float expected = to_cosine(exact_sum(queries, query, items, item), inverse_one(grid));
+bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
+                 std::int64_t item, Grid grid) {
+  const float expected = exact_score(queries, query, items, item, grid);
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
 }
 

@@ -41,9 +41,9 @@ struct Cell {
 std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int64_t rows,
                                               std::int64_t items);
 
-/// Whether a cosine has exactly the bits that a merge of its two rows gives.
-bool is_cosine_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
-                  std::int64_t item, Grid grid);
+/// Whether a score has exactly the bits that a merge of its two rows gives.
+bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
+                 std::int64_t item, Grid grid);
 
 /// Of the sampled cells one in so many also has the term of its row and fine block formed again.
 inline constexpr std::size_t kCellsPerTerm = 32;

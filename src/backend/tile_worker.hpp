@@ -47,6 +47,7 @@ class TileWorker {
   bool term_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
   std::int64_t term_blocks() const;
+  void lay_out_norms();
 
   CpuBackendOptions options_;
   CpuKernel kernel_;
@@ -62,6 +63,7 @@ class TileWorker {
   KernelScratch scratch_;
   ColumnIdentity column_identity_;
   AlignedBuffer<std::int64_t> column_sums_;
+  AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like it
   AlignedBuffer<float> stripe_;
   std::vector<BlockTerm> terms_;  // of the stripe; empty where they are not asked for
 };

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/sparse/half.hpp"
+#include "bulksim/core/half.hpp"
 
 namespace bulksim {
 

@@ -10,16 +10,31 @@ hsize_t whole_chunks(hsize_t extent, hsize_t chunk) {
   return (extent + chunk - 1) / chunk * chunk;
 }
 
-Dataset create_dataset(const File& file, const std::string& name, const Dataspace& space,
-                       const PropertyList& creation) {
-  return {H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F32LE, space.get(), H5P_DEFAULT,
+Dataset create_dataset(const File& file, const std::string& name, ValueType type,
+                       const Dataspace& space, const PropertyList& creation) {
+  return {H5Dcreate2(file.get(), name.c_str(), type_of(type).get(), space.get(), H5P_DEFAULT,
                      creation.get(), H5P_DEFAULT),
           "create the dataset '" + name + "'"};
 }
 
+bool is_of(const Datatype& found, ValueType type) {
+  return H5Tequal(found.get(), type_of(type).get()) > 0;
+}
+
 }  // namespace
 
-Dataset create_tiles(const File& file, const std::string& name, Extent extent, Extent chunk) {
+Datatype type_of(ValueType type) {
+  Datatype made(H5Tcopy(H5T_IEEE_F32LE), "make a type");
+  if (type == ValueType::kFloat32) return made;
+  // binary16: sign in bit 15, 5 bits of exponent from bit 10, 10 bits of fraction from bit 0
+  check(H5Tset_fields(made.get(), 15, 10, 5, 0, 10), "make a type");
+  check(H5Tset_size(made.get(), 2), "make a type");
+  check(H5Tset_ebias(made.get(), 15), "make a type");
+  return made;
+}
+
+Dataset create_tiles(const File& file, const std::string& name, ValueType type, Extent extent,
+                     Extent chunk) {
   // HDF5 refuses a chunk larger than a fixed dimension, so the dimensions may grow to whole chunks.
   const Extent limit{whole_chunks(extent[0], chunk[0]), whole_chunks(extent[1], chunk[1])};
   const Dataspace space(H5Screate_simple(2, extent.data(), limit.data()), "make a matrix space");
@@ -27,12 +42,12 @@ Dataset create_tiles(const File& file, const std::string& name, Extent extent, E
   check(H5Pset_chunk(creation.get(), 2, chunk.data()), "set the chunk");
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
   check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave chunks unwritten");
-  return create_dataset(file, name, space, creation);
+  return create_dataset(file, name, type, space, creation);
 }
 
-Dataset create_empty(const File& file, const std::string& name, Extent extent) {
+Dataset create_empty(const File& file, const std::string& name, ValueType type, Extent extent) {
   const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "make a matrix space");
-  return create_dataset(file, name, space, dataset_creation());
+  return create_dataset(file, name, type, space, dataset_creation());
 }
 
 Dataset open_matrix(const File& file, const std::string& name, const std::string& path) {
@@ -40,11 +55,17 @@ Dataset open_matrix(const File& file, const std::string& name, const std::string
   Dataset dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
   const Dataspace space(H5Dget_space(dataset.get()), what, ExitCode::kDataError);
   const Datatype type(H5Dget_type(dataset.get()), what, ExitCode::kDataError);
-  if (H5Sget_simple_extent_ndims(space.get()) != 2 || H5Tequal(type.get(), H5T_IEEE_F32LE) <= 0) {
+  if (H5Sget_simple_extent_ndims(space.get()) != 2 ||
+      !(is_of(type, ValueType::kFloat32) || is_of(type, ValueType::kFloat16))) {
     throw Error(ExitCode::kDataError,
-                "the dataset '" + name + "' of '" + path + "' is no float32 matrix");
+                "the dataset '" + name + "' of '" + path + "' is no float32 or float16 matrix");
   }
   return dataset;
+}
+
+ValueType value_type_of(const Dataset& dataset, const std::string& path) {
+  const Datatype type(H5Dget_type(dataset.get()), "inspect '" + path + "'", ExitCode::kDataError);
+  return is_of(type, ValueType::kFloat16) ? ValueType::kFloat16 : ValueType::kFloat32;
 }
 
 PropertyList creation_of(const Dataset& dataset, const std::string& path) {

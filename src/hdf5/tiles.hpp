@@ -4,21 +4,28 @@
 #include <cstdint>
 #include <string>
 
+#include "bulksim/core/types.hpp"
 #include "hdf5/handle.hpp"
 
 namespace bulksim::h5 {
 
 using Extent = std::array<hsize_t, 2>;  ///< rows, columns
 
-/// Creates a float32 matrix of chunks that lie one behind the other, row-major, from the end of
+/// The type of HDF5, little-endian.
+Datatype type_of(ValueType type);
+
+/// Creates a matrix of chunks that lie one behind the other, row-major, from the end of
 /// what the file holds; no value is written. Chunks may hang over the edge.
-Dataset create_tiles(const File& file, const std::string& name, Extent extent, Extent chunk);
+Dataset create_tiles(const File& file, const std::string& name, ValueType type, Extent extent,
+                     Extent chunk);
 
-/// Creates a float32 matrix without a cell.
-Dataset create_empty(const File& file, const std::string& name, Extent extent);
+/// Creates a matrix without a cell.
+Dataset create_empty(const File& file, const std::string& name, ValueType type, Extent extent);
 
-/// Opens a dataset; Error (65), which names the file, when it is no float32 matrix.
+/// Opens a dataset; Error (65), which names the file, when it is no matrix of these types.
 Dataset open_matrix(const File& file, const std::string& name, const std::string& path);
+
+ValueType value_type_of(const Dataset& dataset, const std::string& path);
 
 /// What the dataset was created with.
 PropertyList creation_of(const Dataset& dataset, const std::string& path);

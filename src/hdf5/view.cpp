@@ -54,7 +54,7 @@ Source source_at(const PropertyList& creation, std::size_t i, const std::string&
 
 }  // namespace
 
-Dataset create_view(const File& file, const std::string& name, Extent extent,
+Dataset create_view(const File& file, const std::string& name, ValueType type, Extent extent,
                     const std::vector<Source>& sources) {
   const float missing = std::numeric_limits<float>::quiet_NaN();
   const PropertyList creation = dataset_creation();
@@ -63,7 +63,7 @@ Dataset create_view(const File& file, const std::string& name, Extent extent,
   const Dataspace selection(H5Scopy(space.get()), "make a matrix space");
   for (const Source& source : sources)
     map_source(creation, selection, extent, source);
-  return {H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F32LE, space.get(), H5P_DEFAULT,
+  return {H5Dcreate2(file.get(), name.c_str(), type_of(type).get(), space.get(), H5P_DEFAULT,
                      creation.get(), H5P_DEFAULT),
           "create the virtual dataset '" + name + "'"};
 }

@@ -17,8 +17,8 @@ struct Source {
   hsize_t end = 0;
 };
 
-/// Creates a virtual float32 matrix over the sources; what they do not give reads as NaN.
-Dataset create_view(const File& file, const std::string& name, Extent extent,
+/// Creates a virtual matrix over the sources; what they do not give reads as NaN.
+Dataset create_view(const File& file, const std::string& name, ValueType type, Extent extent,
                     const std::vector<Source>& sources);
 
 bool is_view(const Dataset& dataset, const std::string& path);

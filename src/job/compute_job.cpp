@@ -190,9 +190,9 @@ void ComputeRun::compute() {
 void ComputeRun::compute_tiles(TileFiles& files, TileLog* log,
                                const std::vector<std::int64_t>& tiles) {
   const Plan& plan = setup_.plan;
-  const auto tile_bytes = plan.grid.tile().cells() * static_cast<std::int64_t>(sizeof(float));
-  TileOutput::Options options{
-      log, config_.guard == Guard::kOn ? ValueCheck::kCosines : ValueCheck::kNone, nullptr};
+  const auto tile_bytes = plan.grid.tile().cells() * bytes_of(plan.value_type);
+  TileOutput::Options options{.log = log, .type = plan.value_type};
+  if (config_.guard == Guard::kOn) options.most = largest_score(plan.arithmetic);
   if (lease_) {
     options.before_tile = [this] {
       if (lease_->lost()) lease_->check();

@@ -77,7 +77,8 @@ CommandSyntax compute_syntax() {
       .name = "compute",
       .usage = "ITEMS [QUERIES] -o OUT",
       .summary =
-          "Computes the cosine of every query with every item (without QUERIES: of every\n"
+          "Computes the cosine (or the dot product) of every query with every item (without "
+          "QUERIES: of every\n"
           "item with every item) and publishes the full matrix, or the pairs that are\n"
           "wanted, under OUT: a folder of versions, or one ordinary file when OUT ends in\n"
           ".h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv).",
@@ -86,6 +87,9 @@ CommandSyntax compute_syntax() {
           {"items", 0, "", "sparse item rows: .csr, .npz, .jsonl, .jsonl.gz, or an imported .h5"},
           {"queries", 0, "", "sparse query rows, in any of these formats"},
           {"output", 'o', "", "folder of versions, or one file NAME.h5 (pairs: .npz, .tsv)"},
+          {"metric", 0, "cosine", "cosine or dot (sums of products; of integers exact)"},
+          {"dtype", 0, "float32",
+           "of the full matrix: float32 or float16 (adds an error of 2.4e-4)"},
           {"threshold", 't', "", "only pairs with at least this score"},
           {"below", 0, "", "only pairs with less than this score"},
           {"nonzero", 0, "", "only pairs with a score other than 0", kFlag},
@@ -141,14 +145,11 @@ namespace {
 RowRange parse_rows(const OptionValues& options, const std::string& name) {
   if (!options.has(name)) return {0, kEveryRow};
   const std::string text = options.text(name);
-  const char* end = text.data() + text.size();
-  RowRange rows;
-  const auto [colon, begin_status] = std::from_chars(text.data(), end, rows.begin);
-  if (begin_status == std::errc{} && colon != end && *colon == ':') {
-    const auto [last, end_status] = std::from_chars(colon + 1, end, rows.end);
-    if (end_status == std::errc{} && last == end && 0 <= rows.begin && rows.begin < rows.end) {
-      return rows;
-    }
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto begin = parse_size(std::string_view(text).substr(0, colon));
+    const auto end = parse_size(std::string_view(text).substr(colon + 1));
+    if (begin && end && *begin < *end) return {*begin, *end};
   }
   throw Error(ExitCode::kUsage,
               "--" + name + " is '" + text + "' (must be A:B, from row A and before row B)");
@@ -157,16 +158,16 @@ RowRange parse_rows(const OptionValues& options, const std::string& name) {
 /// Which of the pairs of a row with others are wanted.
 Partners parse_partners(const OptionValues& options) {
   const bool self_join = !options.has("queries");
-  const bool both = options.has("pairs") && options.choice("pairs", {"upper", "both"}) == 1;
   if (!self_join && (options.has("pairs") || options.flag("include-self"))) {
     throw Error(ExitCode::kUsage,
                 "--pairs and --include-self are for items that are compared with themselves: "
                 "leave QUERIES out");
   }
   if (!self_join) return Partners::kAll;
-  if (options.flag("include-self")) return Partners::kAll;
   const bool lists = options.has("top-k") || options.has("sample-per-query");
-  return both || lists ? Partners::kOthers : Partners::kLater;
+  const bool both = options.has("pairs") ? options.choice("pairs", {"upper", "both"}) == 1 : lists;
+  if (options.flag("include-self")) return both ? Partners::kAll : Partners::kNotEarlier;
+  return both ? Partners::kOthers : Partners::kLater;
 }
 
 /// The pairs that the options ask for; nothing when they ask for the full matrix.
@@ -271,7 +272,15 @@ JobConfig make_repair_config(const OptionValues& options) {
   }
   constexpr BackendWish kWishes[] = {BackendWish::kAuto, BackendWish::kCpu, BackendWish::kCuda};
   config.backend = kWishes[options.choice("backend", {"auto", "cpu", "cuda"})];
+  config.metric = options.choice("metric", {"cosine", "dot"}) == 0 ? Metric::kCosine : Metric::kDot;
+  if (config.metric == Metric::kDot && config.backend == BackendWish::kCuda) {
+    throw Error(ExitCode::kUsage, "--metric dot is computed on the CPU: leave --backend cuda out");
+  }
   config.cut = parse_cut(options);
+  if (options.choice("dtype", {"float32", "float16"}) == 1) config.value_type = ValueType::kFloat16;
+  if (config.cut && config.value_type == ValueType::kFloat16) {
+    throw Error(ExitCode::kUsage, "--dtype float16 is for the full matrix: pairs have float32");
+  }
   check_output_suffix(config);
   set_keeping(options, config);
   return config;

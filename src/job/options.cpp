@@ -166,26 +166,30 @@ std::int64_t OptionValues::integer(std::string_view name, std::int64_t least,
   return value;
 }
 
-std::int64_t OptionValues::size(std::string_view name, std::int64_t least) const {
-  const std::string must_be =
-      "a whole number of at least " + std::to_string(least) + ", K, M, G or T may follow";
-  std::string digits = text(name);
+std::optional<std::int64_t> parse_size(std::string_view text) {
   int shift = 0;
-  if (!digits.empty()) {
-    const auto suffix = std::string_view("KMGT").find(
-        static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
-    if (suffix != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(suffix) + 1);
-      digits.pop_back();
-    }
+  const char last = text.empty() ? '\0' : text.back();
+  const auto suffix = std::string_view("KMGT").find(
+      static_cast<char>(std::toupper(static_cast<unsigned char>(last))));
+  if (suffix != std::string_view::npos) {
+    shift = 10 * (static_cast<int>(suffix) + 1);
+    text.remove_suffix(1);
   }
-  const auto value = parse_number<std::int64_t>(name, digits, must_be);
-  if (value < 0 || value > (std::numeric_limits<std::int64_t>::max() >> shift) ||
-      (value << shift) < least) {
-    throw Error(ExitCode::kUsage,
-                "--" + std::string(name) + " is " + text(name) + " (must be " + must_be + ")");
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size() || value < 0 ||
+      value > (std::numeric_limits<std::int64_t>::max() >> shift)) {
+    return std::nullopt;
   }
   return value << shift;
+}
+
+std::int64_t OptionValues::size(std::string_view name, std::int64_t least) const {
+  const auto value = parse_size(text(name));
+  if (value && *value >= least) return *value;
+  throw Error(ExitCode::kUsage, "--" + std::string(name) + " is " + text(name) +
+                                    " (must be a whole number of at least " +
+                                    std::to_string(least) + ", K, M, G or T may follow)");
 }
 
 double OptionValues::real(std::string_view name, double least, double most) const {

@@ -34,9 +34,11 @@ class PairMerge {
   void run(PairOrder order, const TakeRow& take);
 
  private:
-  struct Column;
+  struct Source;
 
-  void merge_rows(std::vector<Column>& columns, RowRange rows, std::int64_t tile_row,
+  std::vector<Source> sources_of(std::int64_t tile_row) const;
+  Source mirrored_source(TileId tile, RowRange rows) const;
+  void merge_rows(std::vector<Source>& sources, RowRange rows, std::int64_t tile_row,
                   PairOrder order, const TakeRow& take);
   void take_row(std::int64_t query, PairOrder order, const TakeRow& take);
 

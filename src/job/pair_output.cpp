@@ -11,26 +11,29 @@ class PairOutput::Writer final : public PairWriter {
   void begin(TileId tile) override {
     if (output_.options_.before_tile) output_.options_.before_tile();
     const TileGrid& grid = output_.grid_;
-    first_query_ = grid.queries(tile.row).begin;
-    first_item_ = grid.items(tile.column).begin;
-    run_.clear(grid.number(tile), grid.queries(tile.row).size());
+    queries_ = grid.queries(tile.row);
+    items_ = grid.items(tile.column);
+    run_.clear(grid.number(tile), queries_.size());
   }
 
   void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
-    run_.counts[static_cast<std::size_t>(query - first_query_)] =
+    run_.counts[static_cast<std::size_t>(query - queries_.begin)] =
         static_cast<std::uint32_t>(pairs.size());
     for (const ScoredItem& pair : pairs) {
-      run_.items.push_back(static_cast<std::uint32_t>(pair.item - first_item_));
+      run_.items.push_back(static_cast<std::uint32_t>(pair.item - items_.begin));
       run_.scores.push_back(pair.score);
     }
   }
 
-  void finish() override { output_.tile_done(run_); }
+  void finish() override {
+    if (output_.options_.mirrored) run_.add_mirror_image(queries_, items_);
+    output_.tile_done(run_);
+  }
 
  private:
   PairOutput& output_;
-  std::int64_t first_query_ = 0;
-  std::int64_t first_item_ = 0;
+  RowRange queries_;  // of the tile
+  RowRange items_;
   PairRun run_;
 };
 

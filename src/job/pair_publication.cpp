@@ -64,6 +64,7 @@ std::string pair_group(const ResultCut& cut) {
   if (are_lists(cut)) return "topk";
   const bool all_nonzero = cut.nonzero_only && cut == ResultCut{.nonzero_only = true,
                                                                 .partners = cut.partners,
+                                                                .mirrored = cut.mirrored,
                                                                 .queries = cut.queries,
                                                                 .items = cut.items};
   return all_nonzero ? "nonzero" : "pairs";

@@ -235,7 +235,7 @@ void PairsRun::compute() {
 void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles) {
   const Plan& plan = setup_.plan;
   Progress progress(context_.log, std::ssize(tiles), 0);
-  PairOutput::Options options{config_.commit, limit_, nullptr, nullptr};
+  PairOutput::Options options{config_.commit, plan.cut->mirrored, limit_, nullptr, nullptr};
   if (plan.cut->keep != Keep::kAll) options.most_bytes = kEveryRow;
   if (lease_) {
     options.before_tile = [this] {

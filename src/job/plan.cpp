@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <span>
-
-#include <nlohmann/json.hpp>
+#include <limits>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/row_partition.hpp"
@@ -46,14 +44,49 @@ void check_zero_rows(const JobConfig& config, const std::string& path, const Inp
                                         " rows without values, and --zero-rows error refuses them");
 }
 
+/// No dot product is larger.
+double largest_product(const Surveys& surveys) {
+  return surveys.queries.values.longest * surveys.items.values.longest;
+}
+
 /// The largest number of columns two rows can share, and the bound that follows.
 double proven_bound(const Surveys& surveys, Grid arithmetic) {
   const auto n_q = static_cast<double>(surveys.queries.longest_row);
   const auto n_i = static_cast<double>(surveys.items.longest_row);
-  return cosine_bound(std::min(n_q, n_i), n_q, n_i, arithmetic);
+  const double shared = std::min(n_q, n_i);
+  return arithmetic.metric == Metric::kCosine
+             ? cosine_bound(shared, n_q, n_i, arithmetic)
+             : dot_bound(shared, n_q, n_i, largest_product(surveys), arithmetic);
 }
 
-Grid choose_arithmetic(const Surveys& surveys) {
+/// What storing a score of at most `largest` as a float16 adds.
+double half_bound(double largest) {
+  constexpr double kMostHalf = 65504.0;
+  if (largest <= 1.0) return 0x1p-12;
+  if (largest <= kMostHalf) return largest * 0x1p-11;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "dot products may reach %.4g, and a float16 holds at most 65504: take --dtype "
+                "float32",
+                largest);
+  throw Error(ExitCode::kDataError, text);
+}
+
+/// By Cauchy-Schwarz no sum of any products of two rows is larger than the product of their norms.
+Grid choose_dot_arithmetic(const Surveys& surveys) {
+  constexpr double kMostFloat = std::numeric_limits<float>::max();
+  const double largest = largest_product(surveys);
+  const bool integers = surveys.queries.values.integers && surveys.items.values.integers;
+  const double most = integers ? 0x1p53 : kMostFloat;
+  if (largest <= most * (1 - 0x1p-40)) return integers ? kIntegerGrid : kDotGrid;
+  char text[160];
+  std::snprintf(text, sizeof text, "dot products may reach %.4g, over %s: scale the values down",
+                largest, integers ? "2^53, up to which integers are exact" : "the largest float32");
+  throw Error(ExitCode::kDataError, text);
+}
+
+Grid choose_arithmetic(const Surveys& surveys, Metric metric) {
+  if (metric == Metric::kDot) return choose_dot_arithmetic(surveys);
   const std::int64_t shared = std::min(surveys.queries.longest_row, surveys.items.longest_row);
   const Grid arithmetic = shared > kFineGridNonzeros ? kWideGrid : kFineGrid;
   const double bound = proven_bound(surveys, arithmetic);
@@ -93,45 +126,9 @@ std::int64_t cells_without_cosine(const Surveys& surveys) {
   return queries * surveys.items.rows + items * surveys.queries.rows - queries * items;
 }
 
-nlohmann::ordered_json side_json(std::int64_t rows, const Digest& content,
-                                 const std::optional<NameFacts>& ids) {
-  nlohmann::ordered_json json{{"rows", rows}, {"content", content.hex()}};
-  if (ids) json["ids"] = {{"digest", ids->digest.hex()}, {"bytes", ids->width}};
-  return json;
-}
-
-/// Numbers of float32 are numbers of float64: they come back with the same bits.
-nlohmann::ordered_json cut_json(const ResultCut& cut) {
-  nlohmann::ordered_json json;
-  if (std::isfinite(cut.at_least)) json["at_least"] = static_cast<double>(cut.at_least);
-  if (std::isfinite(cut.below)) json["below"] = static_cast<double>(cut.below);
-  json["nonzero_only"] = cut.nonzero_only;
-  json["partners"] = static_cast<int>(cut.partners);
-  json["keep"] = static_cast<int>(cut.keep);
-  json["count"] = cut.count;
-  json["seed"] = cut.seed;
-  json["queries"] = {cut.queries.begin, cut.queries.end};
-  json["items"] = {cut.items.begin, cut.items.end};
-  return json;
-}
-
-ResultCut cut_in(const nlohmann::json& json) {
-  ResultCut cut;
-  if (json.contains("at_least")) cut.at_least = static_cast<float>(json["at_least"].get<double>());
-  if (json.contains("below")) cut.below = static_cast<float>(json["below"].get<double>());
-  cut.nonzero_only = json.at("nonzero_only").get<bool>();
-  cut.partners = static_cast<Partners>(json.at("partners").get<int>());
-  cut.keep = static_cast<Keep>(json.at("keep").get<int>());
-  cut.count = json.at("count").get<std::int64_t>();
-  cut.seed = json.at("seed").get<std::uint64_t>();
-  cut.queries = {json.at("queries").at(0).get<std::int64_t>(),
-                 json.at("queries").at(1).get<std::int64_t>()};
-  cut.items = {json.at("items").at(0).get<std::int64_t>(),
-               json.at("items").at(1).get<std::int64_t>()};
-  return cut;
-}
-
-/// Throws Error (64) for wishes that these inputs cannot fulfil.
+/// Throws Error (64) for wishes that these inputs cannot fulfil. Where both sides are the same
+/// rows, each pair is looked for once; lists of the best are not mirrored, since the floor of each
+/// query leaves out more than half of the work.
 ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape) {
   if (config.zero_rows == ZeroRows::kNan) {
     throw Error(ExitCode::kUsage,
@@ -144,75 +141,16 @@ ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape)
   cut.queries = {std::min(cut.queries.begin, shape.queries),
                  std::min(cut.queries.end, shape.queries)};
   cut.items = {std::min(cut.items.begin, shape.items), std::min(cut.items.end, shape.items)};
+  const RowRange all{0, shape.queries};
+  if (config.queries.empty() && cut.keep == Keep::kAll && cut.is_two_sided() &&
+      cut.queries == all && cut.items == all) {
+    cut.mirrored = true;
+    cut.partners = cut.partners == Partners::kAll ? Partners::kNotEarlier : Partners::kLater;
+  }
   return cut;
 }
 
-std::optional<NameFacts> ids_in(const nlohmann::json& side) {
-  if (!side.contains("ids")) return std::nullopt;
-  return NameFacts{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
-                   side["ids"].at("bytes").get<std::int64_t>()};
-}
-
 }  // namespace
-
-std::string Plan::to_json() const {
-  nlohmann::ordered_json json;
-  json["format"] = 1;
-  json["arithmetic_version"] = kArithmeticVersion;
-  json["metric"] = "cosine";
-  json["mode"] = cut ? "pairs" : "full";
-  if (cut) json["pairs"] = cut_json(*cut);
-  json["dtype"] = "float32";
-  json["queries"] = side_json(grid.shape().queries, queries, query_ids);
-  json["items"] = side_json(grid.shape().items, items, item_ids);
-  json["columns"] = columns;
-  if (vocabulary) json["vocabulary"] = vocabulary->hex();
-  json["zero_rows"] = zero_rows == ZeroRows::kNan ? "nan" : "zero";
-  json["nan_cells"] = nan_cells;
-  json["grid_bits"] = arithmetic.bits;
-  json["error_bound"] = error_bound;
-  json["tile"] = {{"queries", grid.tile().queries}, {"items", grid.tile().items}};
-  json["parts"] = nlohmann::ordered_json::array();
-  for (const RowRange& part : parts)
-    json["parts"].push_back({part.begin, part.end});
-  return json.dump(1) + "\n";
-}
-
-Plan Plan::from_json(const std::string& text) {
-  try {
-    const auto json = nlohmann::json::parse(text);
-    Plan plan;
-    plan.queries = Digest::from_hex(json.at("queries").at("content").get<std::string>());
-    plan.items = Digest::from_hex(json.at("items").at("content").get<std::string>());
-    plan.columns = json.at("columns").get<std::int64_t>();
-    plan.grid = TileGrid({json.at("queries").at("rows").get<std::int64_t>(),
-                          json.at("items").at("rows").get<std::int64_t>()},
-                         {json.at("tile").at("queries").get<std::int64_t>(),
-                          json.at("tile").at("items").get<std::int64_t>()});
-    for (const auto& part : json.at("parts")) {
-      plan.parts.push_back({part.at(0).get<std::int64_t>(), part.at(1).get<std::int64_t>()});
-    }
-    plan.arithmetic.bits = json.at("grid_bits").get<int>();
-    plan.error_bound = json.at("error_bound").get<double>();
-    plan.nan_cells = json.at("nan_cells").get<std::int64_t>();
-    if (json.at("zero_rows").get<std::string>() == "nan") plan.zero_rows = ZeroRows::kNan;
-    if (json.contains("pairs")) plan.cut = cut_in(json["pairs"]);
-    plan.query_ids = ids_in(json.at("queries"));
-    plan.item_ids = ids_in(json.at("items"));
-    if (json.contains("vocabulary")) {
-      plan.vocabulary = Digest::from_hex(json["vocabulary"].get<std::string>());
-    }
-    if (plan.to_json() == text) return plan;
-  } catch (const nlohmann::json::exception&) {
-    // not even JSON: the same sentence
-  }
-  throw Error(ExitCode::kDataError, "this is not a plan of this version of bulksim");
-}
-
-Digest Plan::id() const {
-  const std::string text = to_json();
-  return digest_of(std::as_bytes(std::span(text)));
-}
 
 Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   Plan plan;
@@ -222,8 +160,13 @@ Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   check_extent(surveys);
   plan.queries = surveys.queries.content();
   plan.items = surveys.items.content();
-  plan.arithmetic = choose_arithmetic(surveys);
+  plan.arithmetic = choose_arithmetic(surveys, config.metric);
   plan.error_bound = proven_bound(surveys, plan.arithmetic);
+  plan.value_type = config.value_type;
+  if (plan.value_type == ValueType::kFloat16) {
+    plan.error_bound +=
+        half_bound(config.metric == Metric::kCosine ? 1.0 : largest_product(surveys));
+  }
   plan.vocabulary = surveys.items.vocabulary;
   const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
   plan.grid = TileGrid(shape, choose_tile(config, shape));

@@ -56,7 +56,7 @@ Json alternatives(const RunSetup& setup, std::int64_t full) {
       std::min(cells, setup.surveys.items.work_of({0, setup.surveys.items.rows}));
   const std::int64_t index = shape.items < (std::int64_t{1} << 31) ? 4 : 8;
   return {{"full", full},
-          {"float16", full - 2 * padded_cells(setup.plan.grid)},
+          {"float16", full - (bytes_of(setup.plan.value_type) - 2) * padded_cells(setup.plan.grid)},
           {"nonzero_at_most", (index + 4) * nonzero + 8 * (shape.queries + 1)},
           {"top_k_100", (8 + 4) * kPlannedTopK * shape.queries}};
 }
@@ -127,8 +127,9 @@ void print(const Json& json, std::ostream& out) {
       << " items, " << plan["columns"] << " columns\n"
       << "tiles     " << json["tiles"] << " of " << plan["tile"]["queries"] << " x "
       << plan["tile"]["items"] << " in " << plan["parts"].size() << " parts\n"
-      << "error     every cosine within " << error_text(plan["error_bound"].get<double>())
-      << " of the true one (grid 2^-" << plan["grid_bits"] << ")\n"
+      << "error     every " << plan["metric"].get<std::string>() << " within "
+      << error_text(plan["error_bound"].get<double>()) << " of the true one (grid 2^-"
+      << plan["grid_bits"] << ")\n"
       << "rows      " << json["rows"]["zero_queries"] << " queries and "
       << json["rows"]["zero_items"] << " items without values, " << json["rows"]["unsorted"]
       << " unsorted, " << json["rows"]["duplicates"] << " duplicates, "

@@ -65,7 +65,7 @@ FileAttributes attributes_of(const Plan& plan) {
   FileAttributes attributes{{"plan", plan.id().hex()},
                             {"queries_content", plan.queries.hex()},
                             {"items_content", plan.items.hex()},
-                            {"metric", std::string("cosine")},
+                            {"metric", metric_name(plan.arithmetic.metric)},
                             {"arithmetic_version", std::int64_t{kArithmeticVersion}},
                             {"grid_bits", std::int64_t{plan.arithmetic.bits}},
                             {"error_bound", plan.error_bound},
@@ -80,11 +80,11 @@ FileAttributes attributes_of(const Plan& plan) {
 PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   PartSet layout;
   if (run.form() == OutputForm::kSingleFile) {
-    layout.layouts.push_back(
-        plan_part(plan.grid, {0, plan.grid.columns()}, "similarity", name_widths(plan)));
+    layout.layouts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity",
+                                       name_widths(plan), plan.value_type));
   } else {
     for (const RowRange& columns : plan.parts) {
-      layout.layouts.push_back(plan_part(plan.grid, columns, "tiles"));
+      layout.layouts.push_back(plan_part(plan.grid, columns, "tiles", {}, plan.value_type));
     }
   }
   for (std::size_t part = 0; part < layout.layouts.size(); ++part) {
@@ -131,7 +131,7 @@ void check_output_size(const JobConfig& config, const Plan& plan, const PartSet&
                    {{"bytes", bytes}, {"free", free}});
   const std::int64_t limit = config.max_output.value_or(free < 0 ? bytes : free / 2 + there);
   if (bytes <= limit) return;
-  const std::int64_t row_bytes = 4 * plan.grid.shape().items;
+  const std::int64_t row_bytes = bytes_of(plan.value_type) * plan.grid.shape().items;
   throw Error(ExitCode::kIoError,
               "the matrix takes " + bytes_text(bytes) + " and " +
                   (config.max_output ? "--max-output allows " : "half of the free space is ") +

@@ -54,7 +54,9 @@ std::int64_t count_all_outside(const Publication& publication, FileCalls& calls)
   TileFiles files(calls, grid, publication.parts.paths, publication.parts.layouts,
                   TileAccess::kRead);
   std::int64_t outside = 0;
-  for (const TileFinding& finding : inspect_tiles(files, grid, tiles, publication.threads))
+  for (const TileFinding& finding :
+       inspect_tiles(files, grid, tiles, publication.threads, WholeNanRows::kIgnore,
+                     largest_score(publication.plan.arithmetic)))
     outside += finding.outside;
   return outside;
 }
@@ -69,7 +71,7 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
   const std::int64_t expected = publication.plan.nan_cells;
   if (outside != expected) {
     throw refused(
-        std::to_string(outside) + " values are no cosines (NaN, or outside of [-1, 1])" +
+        std::to_string(outside) + " values are no scores (NaN, or too large)" +
         (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
   }
   check_guard_of_inputs(publication.config, publication.plan, publication.zero_rows, run, calls);

@@ -140,6 +140,8 @@ JobConfig repair_config(const JobConfig& config, const Patient& patient, JobCont
   repair.parts = std::ssize(plan.parts);
   repair.dimensions = Dimensions::kPad;
   repair.zero_rows = plan.zero_rows;
+  repair.metric = plan.arithmetic.metric;
+  repair.value_type = plan.value_type;
   repair.repeat = Repeat::kRecompute;
   return repair;
 }

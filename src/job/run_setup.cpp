@@ -138,7 +138,8 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   const PreparedPaths paths = prepare_inputs(config, import_folder, context);
   timer.begin("survey");
   setup.inputs = open_inputs(config, paths, context);
-  setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm);
+  setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm,
+                                config.metric);
   timer.begin("plan");
   setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
   timer.begin("device");

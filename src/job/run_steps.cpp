@@ -47,13 +47,15 @@ void announce(const RunSetup& setup, Log& log) {
                " columns; " + std::to_string(plan.grid.count()) + " tiles of " +
                std::to_string(plan.grid.tile().queries) + " x " +
                std::to_string(plan.grid.tile().items) + " in " + std::to_string(plan.parts.size()) +
-               " parts; every cosine within " + error_text(plan.error_bound) + " of the true one",
+               " parts; every " +
+               (plan.arithmetic.metric == Metric::kDot ? "dot product" : "cosine") + " within " +
+               error_text(plan.error_bound) + " of the true one",
            {{"plan", plan.id().hex()}, {"tiles", plan.grid.count()}});
   if (zero_queries + zero_items > 0) {
     log.info(
         "zero_rows",
         std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
-            " items have no values: their cosines are " +
+            " items have no values: their scores are " +
             (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
                                               : "0, also with themselves"),
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});

@@ -76,8 +76,9 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
       plan.cut->keep == Keep::kAll
           ? plan.grid.tile().cells()
           : plan.grid.tile().queries * std::min(plan.cut->count, plan.grid.tile().items);
-  return 3 * kPairBytes * threads * fullest_tile + kMergeBytes + 8 * plan.grid.shape().queries +
-         40 * plan.grid.shape().items;
+  const std::int64_t copies = plan.cut->mirrored ? 6 : 3;  // vectors that grow
+  return copies * kPairBytes * threads * fullest_tile + kMergeBytes +
+         8 * plan.grid.shape().queries + 40 * plan.grid.shape().items;
 }
 
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,

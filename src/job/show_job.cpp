@@ -136,7 +136,7 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   json["file"] = result.file();
   json["queries"] = result.grid().shape().queries;
   json["items"] = result.grid().shape().items;
-  json["dtype"] = "float32";
+  json["dtype"] = result.value_type() == ValueType::kFloat16 ? "float16" : "float32";
   add_backend(calls, result.file(), json);
   for (const auto& [name, value] : result.attributes()) {
     std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
@@ -154,8 +154,8 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
 
 void print_result(const Json& json, std::ostream& out) {
   out << json["file"].get<std::string>() << '\n'
-      << "/similarity: " << json["queries"] << " queries x " << json["items"]
-      << " items, float32\n";
+      << "/similarity: " << json["queries"] << " queries x " << json["items"] << " items, "
+      << json["dtype"].get<std::string>() << '\n';
   for (const auto& [name, value] : json["attributes"].items()) {
     out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
         << '\n';

@@ -67,6 +67,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
   std::vector<std::byte> bytes;
   append(bytes, share.longest_row);
   append(bytes, share.counts);
+  append(bytes, share.values);
   for (const FrameSurvey& frame : share.frames)
     append(bytes, frame);
   std::vector<std::byte> all;
@@ -86,6 +87,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     rest = rest.subspan(length);
     survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
     survey.counts += take<HygieneCounts>(one);
+    survey.values += take<ValueFacts>(one);
     while (!one.empty())
       survey.frames.push_back(take<FrameSurvey>(one));
   }
@@ -144,12 +146,15 @@ void ColumnFrequency::add(std::span<const Column> columns) {
 }
 
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
-                      Communicator& comm) {
+                      Communicator& comm, Metric metric) {
   Surveys surveys;
+  ValueFacts query_values;
+  ValueFacts item_values;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
   together(comm, [&] {
     const auto frames = share_of(divide_up(queries.info().rows, kFrameRows), comm);
     surveys.queries = survey_share(queries, irregular, frames, [&](CsrView view) {
+      if (metric == Metric::kDot) query_values += value_facts(view);
       for (std::int64_t row = 0; row < view.rows(); ++row)
         frequency.add(view.columns_of(row));
       return std::int64_t{0};
@@ -159,6 +164,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   together(comm, [&] {
     const auto frames = share_of(divide_up(items.info().rows, kFrameRows), comm);
     surveys.items = survey_share(items, irregular, frames, [&](CsrView view) {
+      if (metric == Metric::kDot) item_values += value_facts(view);
       std::int64_t work = 0;
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         for (const Column column : view.columns_of(row))
@@ -167,6 +173,8 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
       return work;
     });
   });
+  surveys.queries.values = query_values;
+  surveys.items.values = item_values;
   surveys.queries = merge_shares(queries, surveys.queries, comm);
   surveys.items = merge_shares(items, surveys.items, comm);
   return surveys;

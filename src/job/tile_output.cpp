@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "bulksim/core/half.hpp"
 #include "bulksim/storage/tile_inspection.hpp"
 
 namespace bulksim {
@@ -20,14 +21,12 @@ class TileOutput::Writer final : public TileWriter {
   }
 
   void write(const TileStripe& stripe) override {
-    hasher_.update(std::as_bytes(stripe.values));
-    if (output_.options_.check == ValueCheck::kCosines) {
-      output_.outside_ += count_outside(stripe.values);
-    }
+    const std::span<const float> values = as_stored(stripe.values);
+    hasher_.update(std::as_bytes(values));
+    if (output_.options_.most) output_.outside_ += count_outside(values, *output_.options_.most);
     // ends at the first value that is not zero
-    is_zero_ = is_zero_ && std::all_of(stripe.values.begin(), stripe.values.end(),
-                                       [](float value) { return value == 0.0F; });
-    output_.files_.write(stripe.tile, stripe.first_row, stripe.values);
+    is_zero_ = is_zero_ && std::ranges::all_of(values, [](float value) { return value == 0.0F; });
+    output_.files_.write(stripe.tile, stripe.first_row, values);
   }
 
   void finish() override {
@@ -40,10 +39,19 @@ class TileOutput::Writer final : public TileWriter {
   }
 
  private:
+  std::span<const float> as_stored(std::span<const float> values) {
+    if (output_.options_.type == ValueType::kFloat32) return values;
+    rounded_.resize(values.size());
+    std::ranges::transform(values, rounded_.begin(),
+                           [](float value) { return widen_half(round_to_half(value)); });
+    return rounded_;
+  }
+
   TileOutput& output_;
   TileId tile_;
   Hasher hasher_;
   bool is_zero_ = true;
+  std::vector<float> rounded_;
 };
 
 TileOutput::TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options)

@@ -23,7 +23,8 @@ constexpr std::int64_t kTilesOfAColumn = 4;  // enough to share the work that is
 /// Writes finished stripes one behind the other and starts again when the file is full.
 class TrialOutput final : public TileSink {
  public:
-  TrialOutput(const File& file, std::int64_t most) : file_(file), most_(most) {}
+  TrialOutput(const File& file, ValueType type, std::int64_t most)
+      : file_(file), type_(type), most_(most) {}
 
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
@@ -33,7 +34,8 @@ class TrialOutput final : public TileSink {
     explicit Writer(TrialOutput& output) : output_(output) {}
     void begin(TileId /*tile*/) override { hasher_.reset(); }
     void write(const TileStripe& stripe) override {
-      const auto bytes = std::as_bytes(stripe.values);
+      const auto size = stripe.values.size() * static_cast<std::size_t>(bytes_of(output_.type_));
+      const auto bytes = std::as_bytes(stripe.values).first(size);
       hasher_.update(bytes);
       const std::int64_t at =
           output_.next_.fetch_add(static_cast<std::int64_t>(bytes.size())) % output_.most_;
@@ -47,6 +49,7 @@ class TrialOutput final : public TileSink {
   };
 
   const File& file_;
+  ValueType type_;
   std::int64_t most_;
   std::atomic<std::int64_t> next_ = 0;
 };
@@ -87,8 +90,8 @@ std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
   return tiles;
 }
 
-std::int64_t bytes_of_a_tile(const TileGrid& grid) {
-  return grid.tile().cells() * static_cast<std::int64_t>(sizeof(float));
+std::int64_t bytes_of_a_tile(const Plan& plan) {
+  return plan.grid.tile().cells() * bytes_of(plan.value_type);
 }
 
 double maximum(double seconds, Communicator& comm) {
@@ -118,7 +121,7 @@ struct Samples {
 Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, const File& file,
                 std::int64_t most_bytes, JobContext context) {
   const TileGrid& grid = setup.plan.grid;
-  const std::int64_t tile_bytes = bytes_of_a_tile(grid);
+  const std::int64_t tile_bytes = bytes_of_a_tile(setup.plan);
   const std::int64_t bytes =
       std::clamp(most_bytes / tile_bytes, std::int64_t{1}, std::ssize(share)) * tile_bytes;
   Samples samples;
@@ -132,7 +135,7 @@ Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, c
       spread_tiles(share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1));
   samples.small_tiles = small.size();
   samples.large_tiles = large.size();
-  TrialOutput output(file, bytes);
+  TrialOutput output(file, setup.plan.value_type, bytes);
   RunSink sink(setup.plan, output, context);
   const auto backend = make_backend(setup.plan, setup.resources);
   const Stopwatch small_watch;
@@ -171,7 +174,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
     samples = measure(setup, share, file, kMostBytes / comm.size(), context);
   });
   trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
-  const auto tile_bytes = static_cast<double>(bytes_of_a_tile(setup.plan.grid));
+  const auto tile_bytes = static_cast<double>(bytes_of_a_tile(setup.plan));
   const double written =
       static_cast<double>(samples.small_tiles + samples.large_tiles) * tile_bytes;
   // what was written over another time went to the disk only once

@@ -24,6 +24,8 @@ struct ResultFacts {
   bool has_nan_rows = false;       ///< cells of rows without values are NaN
   std::int64_t nan_cells = 0;      ///< so many of them
   Grid arithmetic;
+  ValueType value_type = ValueType::kFloat32;
+  double error_bound = 0.0;
   std::optional<ResultCut> cut;  ///< of a version with pairs
   Digest queries;                ///< content of the inputs
   Digest items;

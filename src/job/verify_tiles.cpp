@@ -42,6 +42,14 @@ std::int64_t number_of(const FileAttributes& attributes, std::string_view name) 
   return 0;
 }
 
+double real_of(const FileAttributes& attributes, std::string_view name) {
+  for (const auto& [key, value] : attributes) {
+    const auto* number = std::get_if<double>(&value);
+    if (key == name && number != nullptr) return *number;
+  }
+  return 0.0;
+}
+
 bool has_its_names(const SimilarityReader& reader) {
   const MatrixShape shape = reader.grid().shape();
   const auto digest = [](const TextList& names) {
@@ -117,10 +125,13 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
     facts.queries = Digest::from_hex(text_of(reader.attributes(), "queries_content"));
     facts.items = Digest::from_hex(text_of(reader.attributes(), "items_content"));
     facts.arithmetic.bits = static_cast<int>(number_of(reader.attributes(), "grid_bits"));
+    if (text_of(reader.attributes(), "metric") == "dot") facts.arithmetic.metric = Metric::kDot;
+    facts.value_type = reader.value_type();
+    facts.error_bound = real_of(reader.attributes(), "error_bound");
     facts.has_nan_rows = text_of(reader.attributes(), "zero_rows") == "nan";
     facts.nan_cells = number_of(reader.attributes(), "nan_cells");
-    const PartLayout layout =
-        plan_part(facts.grid, {0, facts.grid.columns()}, "similarity", reader.name_widths());
+    const PartLayout layout = plan_part(facts.grid, {0, facts.grid.columns()}, "similarity",
+                                        reader.name_widths(), facts.value_type);
     const std::string scratch = std::filesystem::temp_directory_path().string() +
                                 "/bulksim-verify-" + std::to_string(::getpid());
     auto head = part_head(calls, scratch, facts.grid, layout, in_order(reader.attributes()));
@@ -163,7 +174,8 @@ void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdi
     for (std::int64_t tile = begin; tile < std::min(begin + step, facts.grid.count()); ++tile) {
       if (facts.readable[part_of(facts, facts.grid.id(tile))] == 1) tiles.push_back(tile);
     }
-    const auto findings = inspect_tiles(files, facts.grid, tiles, threads, nan_rows);
+    const auto findings =
+        inspect_tiles(files, facts.grid, tiles, threads, nan_rows, largest_score(facts.arithmetic));
     verdict.tiles += std::ssize(tiles);
     for (std::size_t i = 0; i < tiles.size(); i += static_cast<std::size_t>(facts.group)) {
       std::vector<Digest> group;
@@ -182,7 +194,7 @@ void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdi
               damaged_tile(facts, id, "the tile has other bytes than were published"));
         } else if (others > 0) {
           verdict.damage.push_back(
-              damaged_tile(facts, id, std::to_string(others) + " values are no cosines"));
+              damaged_tile(facts, id, std::to_string(others) + " values are no scores"));
         }
       }
     }

@@ -81,13 +81,17 @@ void VersionCheck::read_manifest() {
   }
 }
 
+PartLayout part_of(const Plan& plan, std::size_t part) {
+  return plan_part(plan.grid, plan.parts[part], "tiles", {}, plan.value_type);
+}
+
 /// By the manifest; without one, by the plan.
 std::vector<ManifestFile> VersionCheck::expected_files() const {
   if (manifest_) return manifest_->files;
   std::vector<ManifestFile> files;
   if (!plan_) return files;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
-    const PartLayout layout = plan_part(plan_->grid, plan_->parts[part], "tiles");
+    const PartLayout layout = part_of(*plan_, part);
     files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
   }
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"})
@@ -164,6 +168,8 @@ ResultFacts VersionCheck::facts() {
   facts.grid = plan_->grid;
   facts.arithmetic = plan_->arithmetic;
   facts.cut = plan_->cut;
+  facts.value_type = plan_->value_type;
+  facts.error_bound = plan_->error_bound;
   facts.queries = plan_->queries;
   facts.items = plan_->items;
   facts.has_nan_rows = plan_->zero_rows == ZeroRows::kNan;
@@ -171,7 +177,7 @@ ResultFacts VersionCheck::facts() {
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
     facts.names.push_back(part_file_name(part));
     facts.parts.paths.push_back(folder_ + "/" + facts.names.back());
-    facts.parts.layouts.push_back(plan_part(plan_->grid, plan_->parts[part], "tiles"));
+    facts.parts.layouts.push_back(part_of(*plan_, part));
     struct stat status {};
     const bool there = calls_.lstat(facts.parts.paths.back().c_str(), &status) == 0 &&
                        S_ISREG(status.st_mode) &&

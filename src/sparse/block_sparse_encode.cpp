@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "bulksim/core/crc.hpp"
+#include "bulksim/core/half.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/block_sparse.hpp"
-#include "bulksim/sparse/half.hpp"
 #include "sparse/frame_layout.hpp"
 
 namespace bulksim {

@@ -57,6 +57,10 @@ class Canonicalizer {
 
  private:
   void rewrite(std::int64_t row, std::size_t begin, std::size_t end) {
+    if (begin == out_ && is_canonical(begin, end)) {
+      out_ = end;
+      return;
+    }
     const auto& columns = rows_.col_indices;
     const auto row_columns = std::span(columns).subspan(begin, end - begin);
     const auto descent = std::ranges::is_sorted_until(row_columns);
@@ -88,6 +92,18 @@ class Canonicalizer {
       }
       at = next;
     }
+  }
+
+  /// The usual case, without a branch that depends on a value.
+  bool is_canonical(std::size_t begin, std::size_t end) const {
+    const Column* columns = rows_.col_indices.data();
+    const double* values = rows_.values.data();
+    bool canonical = true;
+    for (std::size_t at = begin; at < end; ++at)
+      canonical &= (values[at] != 0.0) & std::isfinite(values[at]);
+    for (std::size_t at = begin + 1; at < end; ++at)
+      canonical &= columns[at - 1] < columns[at];
+    return canonical;
   }
 
   void keep(Column column, double value) {

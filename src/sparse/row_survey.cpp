@@ -1,9 +1,42 @@
 #include "bulksim/sparse/row_survey.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
+#include "bulksim/sparse/grid.hpp"
+
 namespace bulksim {
+
+namespace {
+
+bool is_integer(double value) {
+  return std::fabs(value) < 0x1p31 &&
+         value == static_cast<double>(static_cast<std::int32_t>(value));
+}
+
+double norm_of(std::span<const double> values) {
+  const RowScale scale = row_scale(values);
+  return times_power_of_two(scale.norm, scale.exponent);
+}
+
+}  // namespace
+
+ValueFacts& ValueFacts::operator+=(const ValueFacts& other) {
+  integers = integers && other.integers;
+  longest = std::max(longest, other.longest);
+  return *this;
+}
+
+ValueFacts value_facts(CsrView canonical) {
+  ValueFacts facts;
+  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
+    const auto values = canonical.values_of(row);
+    facts.longest = std::max(facts.longest, norm_of(values));
+    facts.integers = facts.integers && std::ranges::all_of(values, is_integer);
+  }
+  return facts;
+}
 
 Digest frame_digest(CsrView canonical) {
   static_assert(sizeof(Column) == 4);

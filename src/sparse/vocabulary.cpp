@@ -26,7 +26,7 @@ Vocabulary::Vocabulary(const UnitRows& queries) : columns_(queries.columns) {
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return frequency[a] > frequency[b]; });
-  labels_.resize(order.size());
+  labels_.resize(order.size() + 1);
   for (std::size_t label = 0; label < order.size(); ++label) {
     labels_[order[label]] = static_cast<std::uint32_t>(label);
   }

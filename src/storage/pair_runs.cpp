@@ -102,6 +102,33 @@ void PairRun::clear(std::int64_t number, std::int64_t rows) {
   scores.clear();
 }
 
+void PairRun::add_mirror_image(RowRange queries, RowRange item_rows) {
+  const std::size_t rows = counts.size();
+  const std::size_t pairs = items.size();
+  counts.resize(rows + static_cast<std::size_t>(item_rows.size()));
+  const auto for_each = [&](auto&& take) {
+    std::size_t at = 0;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      for (const std::size_t end = at + counts[row]; at < end; ++at) {
+        if (queries.begin + row != item_rows.begin + items[at]) take(row, at);
+      }
+    }
+    BULKSIM_EXPECT(at == pairs);
+  };
+  for_each([&](std::uint32_t, std::size_t at) { ++counts[rows + items[at]]; });
+  std::vector<std::size_t> places(1, pairs);  // of the next pair of each column
+  for (std::size_t column = rows; column < counts.size(); ++column)
+    places.push_back(places.back() + counts[column]);
+  const std::size_t size = places.back();
+  items.resize(size);
+  scores.resize(size);
+  for_each([&](std::uint32_t row, std::size_t at) {
+    const std::size_t place = places[items[at]]++;
+    items[place] = row;
+    scores[place] = scores[at];
+  });
+}
+
 PairRunFile::PairRunFile(FileCalls& calls, const std::string& path, const Digest& plan)
     : plan_(plan), file_(File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL, 0600)) {
   sync_directory(calls, parent_of(path));
@@ -141,7 +168,22 @@ PairRuns::PairRuns(FileCalls& calls, const std::vector<std::string>& paths, cons
 }
 
 void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
+<<<<<<< HEAD
   for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
+=======
+  const std::int64_t size = files_[file].size();
+  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
+  for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
+    RunHeader header;
+    files_[file].read(std::as_writable_bytes(std::span(&header, 1)), at);
+    const bool whole = std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
+                       header.crc == crc_of(header) && header.plan == plan.low;
+    if (!whole || header.tile < 0 || header.tile >= grid.count() || header.rows < 0 ||
+        header.pairs < 0 || header.rows > grid.tile().queries + grid.tile().items ||
+        header.pairs > 2 * grid.tile().cells()) {
+      return;
+    }
+>>>>>>> ee704ca (Dot products of integers and of any values; float16 results; both sides of a self-join from one half; rows are read and labelled without branches)
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};

@@ -16,7 +16,6 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kMostChunkBytes = (std::int64_t{1} << 32) - 1;  // a limit of HDF5
-constexpr auto kValueBytes = static_cast<std::int64_t>(sizeof(float));
 
 h5::Extent extent_of_part(const TileGrid& grid, const PartLayout& layout) {
   return {static_cast<hsize_t>(grid.shape().queries),
@@ -88,8 +87,8 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
   h5::File file = h5::create_file(path);
   h5::write_attributes(file, attributes);
   if (layout.has_tiles()) {
-    const h5::Dataset tiles =
-        h5::create_tiles(file, layout.dataset, extent_of_part(grid, layout), chunk_of_grid(grid));
+    const h5::Dataset tiles = h5::create_tiles(file, layout.dataset, layout.type,
+                                               extent_of_part(grid, layout), chunk_of_grid(grid));
     create_names(file, layout.names);
     if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, layout, path)) {
       throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
@@ -97,7 +96,7 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
                                            "HDF5 cannot be used");
     }
   } else {
-    h5::create_empty(file, layout.dataset, extent_of_part(grid, layout));
+    h5::create_empty(file, layout.dataset, layout.type, extent_of_part(grid, layout));
   }
   file.close("close '" + path + "'");
 }
@@ -147,18 +146,18 @@ void check_size(FileCalls& calls, const std::string& path, const PartLayout& lay
 }  // namespace
 
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     NameWidths widths) {
+                     NameWidths widths, ValueType type) {
   const TileShape tile = grid.tile();
-  if (tile.items > kMostChunkBytes / kValueBytes / tile.queries) {
+  if (tile.items > kMostChunkBytes / bytes_of(type) / tile.queries) {
     throw Error(ExitCode::kUsage,
                 "a tile of " + std::to_string(tile.queries) + " x " + std::to_string(tile.items) +
                     " values does not fit into an HDF5 chunk of at most " +
                     std::to_string(kMostChunkBytes) + " bytes: choose a smaller --tile");
   }
-  PartLayout layout{dataset, tile_columns, 0, 0, 0, {}};
+  PartLayout layout{dataset, tile_columns, 0, 0, 0, {}, type};
   if (grid.rows() == 0 || tile_columns.empty()) return layout;
   layout.data_offset = h5::kDataOffset;
-  layout.tile_bytes = tile.cells() * kValueBytes;
+  layout.tile_bytes = tile.cells() * bytes_of(type);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(grid.rows() * tile_columns.size(), layout.tile_bytes, &bytes) ||
       __builtin_add_overflow(bytes, layout.data_offset, &layout.file_bytes)) {
@@ -251,6 +250,9 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
   const h5::Dataset dataset = h5::open_matrix(file, layout.dataset, path);
   if (h5::extent_of(dataset, path) != extent_of_part(grid, layout)) {
     throw damaged(path, "holds a matrix of another shape");
+  }
+  if (h5::value_type_of(dataset, path) != layout.type) {
+    throw damaged(path, "holds values of another type");
   }
   if (!layout.has_tiles()) return;
   if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {

@@ -26,6 +26,10 @@ std::vector<h5::Source> sources_of(const TileGrid& grid, const std::vector<PartL
   return sources;
 }
 
+ValueType type_of(const std::vector<PartLayout>& layouts) {
+  return layouts.empty() ? ValueType::kFloat32 : layouts.front().type;
+}
+
 /// Room for names in a file that HDF5 has open.
 NamePlace create_names(const h5::File& file, const std::string& name, std::int64_t count,
                        std::int64_t width) {
@@ -34,7 +38,7 @@ NamePlace create_names(const h5::File& file, const std::string& name, std::int64
 }
 
 /// Makes all of the file but its names, for which there is room.
-NamePlaces describe_view(const std::string& path, const TileGrid& grid,
+NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
                          const std::vector<h5::Source>& sources, const FileAttributes& attributes,
                          NameWidths widths) {
   const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
@@ -42,9 +46,9 @@ NamePlaces describe_view(const std::string& path, const TileGrid& grid,
   h5::File file = h5::create_file(path);
   h5::write_attributes(file, attributes);
   if (sources.empty()) {
-    h5::create_empty(file, "similarity", extent);
+    h5::create_empty(file, "similarity", type, extent);
   } else {
-    h5::create_view(file, "similarity", extent, sources);
+    h5::create_view(file, "similarity", type, extent, sources);
   }
   const NamePlaces places{create_names(file, "query_ids", grid.shape().queries, widths.queries),
                           create_names(file, "item_ids", grid.shape().items, widths.items)};
@@ -69,7 +73,7 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
   const ScratchFile scratch(calls, path);
   const NamePlaces places =
-      describe_view(scratch.path(), grid, sources, attributes, widths_of(names));
+      describe_view(scratch.path(), grid, type_of(layouts), sources, attributes, widths_of(names));
   const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
   write_names(written, names.queries, places.queries);
   write_names(written, names.items, places.items);
@@ -84,7 +88,8 @@ std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
   for (std::size_t part = 0; part < layouts.size(); ++part)
     paths.push_back(part_file_name(part));
   const ScratchFile described(calls, scratch);
-  describe_view(described.path(), grid, sources_of(grid, layouts, paths), attributes, widths);
+  describe_view(described.path(), grid, type_of(layouts), sources_of(grid, layouts, paths),
+                attributes, widths);
   return File::open(calls, described.path(), O_RDONLY).size();
 }
 

@@ -19,6 +19,7 @@ namespace {
 struct Description {
   FileAttributes attributes;
   TileGrid grid;
+  ValueType type = ValueType::kFloat32;
   std::vector<std::string> paths;
   std::vector<PartLayout> layouts;
   NamePlaces names;
@@ -50,7 +51,7 @@ void describe_sources(const h5::Dataset& view, const std::string& file, Descript
     const auto begin = static_cast<std::int64_t>(source.begin);
     const auto end = static_cast<std::int64_t>(source.end);
     const RowRange columns{column, divide_up(end, result.grid.tile().items)};
-    result.layouts.push_back(plan_part(result.grid, columns, source.dataset));
+    result.layouts.push_back(plan_part(result.grid, columns, source.dataset, {}, result.type));
     result.paths.push_back(parent_of(file) + "/" + source.file);
     if (!is_plain_path(source.file) || columns.empty() ||
         items_of(result.layouts.back(), result.grid) != RowRange{begin, end}) {
@@ -89,6 +90,7 @@ Description describe(const std::string& path) {
   result.grid =
       TileGrid({static_cast<std::int64_t>(extent[0]), static_cast<std::int64_t>(extent[1])},
                tile_shape(result.attributes, path));
+  result.type = h5::value_type_of(dataset, path);
   if (result.grid.count() == 0) return result;
   result.names = {place_of_names(file, "query_ids", result.grid.shape().queries, path),
                   place_of_names(file, "item_ids", result.grid.shape().items, path)};
@@ -96,7 +98,8 @@ Description describe(const std::string& path) {
     describe_sources(dataset, path, result);
   } else {
     result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity",
-                                       {result.names.queries.width, result.names.items.width}));
+                                       {result.names.queries.width, result.names.items.width},
+                                       result.type));
     result.paths.push_back(path);
   }
   return result;
@@ -107,6 +110,7 @@ Description describe(const std::string& path) {
 struct SimilarityReader::Impl {
   std::string file;
   TileGrid grid;
+  ValueType type;
   FileAttributes attributes;
   NamePlaces names;
   File file_itself;
@@ -124,10 +128,11 @@ SimilarityReader SimilarityReader::open(FileCalls& calls, const std::string& pat
   for (std::size_t p = 0; p < found.paths.size(); ++p) {
     check_part(calls, found.paths[p], found.grid, found.layouts[p]);
   }
-  return SimilarityReader(std::unique_ptr<Impl>(new Impl{
-      file, found.grid, std::move(found.attributes), found.names, File::open(calls, file, O_RDONLY),
-      TileFiles(calls, found.grid, std::move(found.paths), std::move(found.layouts),
-                TileAccess::kRead)}));
+  return SimilarityReader(
+      std::unique_ptr<Impl>(new Impl{file, found.grid, found.type, std::move(found.attributes),
+                                     found.names, File::open(calls, file, O_RDONLY),
+                                     TileFiles(calls, found.grid, std::move(found.paths),
+                                               std::move(found.layouts), TileAccess::kRead)}));
 }
 
 const std::string& SimilarityReader::file() const {
@@ -135,6 +140,9 @@ const std::string& SimilarityReader::file() const {
 }
 const TileGrid& SimilarityReader::grid() const {
   return impl_->grid;
+}
+ValueType SimilarityReader::value_type() const {
+  return impl_->type;
 }
 const FileAttributes& SimilarityReader::attributes() const {
   return impl_->attributes;

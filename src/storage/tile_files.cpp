@@ -1,14 +1,41 @@
 #include "bulksim/storage/tile_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "bulksim/core/half.hpp"
 
 namespace bulksim {
 
 namespace {
 
 constexpr int kMostOpenFiles = 64;
-constexpr auto kValueBytes = static_cast<std::int64_t>(sizeof(float));
+constexpr std::size_t kHalvesAtOnce = 32'768;
+
+using Halves = std::array<std::uint16_t, kHalvesAtOnce>;
+
+void write_halves(const File& file, std::span<const float> values, std::int64_t at) {
+  Halves halves;
+  while (!values.empty()) {
+    const auto some = values.first(std::min(values.size(), halves.size()));
+    std::ranges::transform(some, halves.begin(), round_to_half);
+    file.write(std::as_bytes(std::span(halves).first(some.size())), at);
+    at += 2 * std::ssize(some);
+    values = values.subspan(some.size());
+  }
+}
+
+void read_halves(const File& file, std::span<float> to, std::int64_t at) {
+  Halves halves;
+  while (!to.empty()) {
+    const auto some = std::span(halves).first(std::min(to.size(), halves.size()));
+    file.read(std::as_writable_bytes(some), at);
+    std::ranges::transform(some, to.begin(), widen_half);
+    at += 2 * std::ssize(some);
+    to = to.subspan(some.size());
+  }
+}
 
 }  // namespace
 
@@ -57,17 +84,29 @@ TileFiles::~TileFiles() = default;
 
 void TileFiles::write(TileId tile, std::int64_t first_row, std::span<const float> values) {
   const std::size_t part = part_of(tile.column);
+  const PartLayout& layout = layouts_[part];
   const std::int64_t at =
-      layouts_[part].offset(grid_, tile) + first_row * grid_.tile().items * kValueBytes;
+      layout.offset(grid_, tile) + first_row * grid_.tile().items * bytes_of(layout.type);
   BULKSIM_EXPECT(first_row * grid_.tile().items + std::ssize(values) <= grid_.tile().cells());
-  use(part).file().write(std::as_bytes(values), at);
+  const Use use_of_part = use(part);
+  if (layout.type == ValueType::kFloat16) {
+    write_halves(use_of_part.file(), values, at);
+  } else {
+    use_of_part.file().write(std::as_bytes(values), at);
+  }
 }
 
 void TileFiles::read(TileId tile, std::span<float> to, std::int64_t first_cell) {
   const std::size_t part = part_of(tile.column);
   BULKSIM_EXPECT(first_cell + std::ssize(to) <= grid_.tile().cells());
-  use(part).file().read(std::as_writable_bytes(to),
-                        layouts_[part].offset(grid_, tile) + first_cell * kValueBytes);
+  const PartLayout& layout = layouts_[part];
+  const std::int64_t at = layout.offset(grid_, tile) + first_cell * bytes_of(layout.type);
+  const Use use_of_part = use(part);
+  if (layout.type == ValueType::kFloat16) {
+    read_halves(use_of_part.file(), to, at);
+  } else {
+    use_of_part.file().read(std::as_writable_bytes(to), at);
+  }
 }
 
 void TileFiles::sync() {

@@ -50,7 +50,7 @@ class NanCount {
 };
 
 TileFinding inspect_tile(TileFiles& files, const TileGrid& grid, std::int64_t number,
-                         WholeNanRows nan_rows, std::vector<float>& buffer) {
+                         WholeNanRows nan_rows, float most, std::vector<float>& buffer) {
   TileFinding finding;
   std::optional<NanCount> nan;
   if (nan_rows == WholeNanRows::kCount) nan.emplace(grid, grid.id(number));
@@ -60,7 +60,7 @@ TileFinding inspect_tile(TileFiles& files, const TileGrid& grid, std::int64_t nu
     const auto some = std::span(buffer).first(static_cast<std::size_t>(count));
     files.read(grid.id(number), some, cell);
     hasher.update(std::as_bytes(some));
-    const std::int64_t outside = count_outside(some);
+    const std::int64_t outside = count_outside(some, most);
     finding.outside += outside;
     if (nan && outside > 0) nan->add(cell, some);
   }
@@ -71,16 +71,16 @@ TileFinding inspect_tile(TileFiles& files, const TileGrid& grid, std::int64_t nu
 
 }  // namespace
 
-std::int64_t count_outside(std::span<const float> values) {
+std::int64_t count_outside(std::span<const float> values, float most) {
   std::int64_t inside = 0;
   for (const float value : values)
-    inside += value >= -1.0F && value <= 1.0F ? 1 : 0;
+    inside += value >= -most && value <= most ? 1 : 0;
   return std::ssize(values) - inside;
 }
 
 std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
                                        const std::vector<std::int64_t>& tiles, int threads,
-                                       WholeNanRows nan_rows) {
+                                       WholeNanRows nan_rows, float most) {
   std::vector<TileFinding> findings(tiles.size());
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
@@ -90,7 +90,7 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
         static_cast<std::size_t>(std::min(kCellsAtOnce, grid.tile().cells())));
     try {
       for (std::size_t at = next++; at < tiles.size(); at = next++)
-        findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, buffer);
+        findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
@@ -99,8 +99,8 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
   };
   {
     std::vector<std::jthread> helpers;
-    const auto most = std::min<std::int64_t>(threads, std::ssize(tiles));
-    for (std::int64_t helper = 1; helper < most; ++helper)
+    const auto at_work = std::min<std::int64_t>(threads, std::ssize(tiles));
+    for (std::int64_t helper = 1; helper < at_work; ++helper)
       helpers.emplace_back(work);
     work();
   }

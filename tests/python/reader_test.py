@@ -37,6 +37,8 @@ class Reader(unittest.TestCase):
         run("compute", *sides, "-o", "pairs.h5", "-t", "0.1", "-q")
         run("compute", *sides, "-o", "pairs.npz", "-t", "0.1", "-q")
         run("compute", *sides, "-o", "best.h5", "-k", "7", "-q")
+        for place in ("half", "half.h5"):
+            run("compute", *sides, "-o", place, "--dtype", "float16", "-q")
         cls.matrix = bulksim.open("full")._matrix[:]
 
     @classmethod
@@ -74,6 +76,13 @@ class Reader(unittest.TestCase):
         wanted = np.flatnonzero(self.matrix[:, item] >= np.float32(0.1))
         np.testing.assert_array_equal(queries, wanted)
         np.testing.assert_array_equal(scores, self.matrix[wanted, item])
+
+    def test_float16_is_a_type_of_h5py_and_the_rounded_matrix(self):
+        for place in ("half", "half.h5"):
+            matrix = bulksim.open(place)._matrix
+            self.assertEqual(matrix.dtype, np.float16)
+            np.testing.assert_array_equal(matrix[:], self.matrix.astype(np.float16))
+            np.testing.assert_array_equal(bulksim.open(place).row(3)[1], matrix[3])
 
     def test_ids_are_names_or_none(self):
         self.assertEqual(bulksim.open("pairs").item_ids[2999], "item-2999")

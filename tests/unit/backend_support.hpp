@@ -70,6 +70,7 @@ inline UnitRows slice_of(const UnitRows& rows, RowRange range) {
     slice.col_indices.insert(slice.col_indices.end(), columns.begin(), columns.end());
     slice.values.insert(slice.values.end(), values.begin(), values.end());
     slice.row_offsets.push_back(static_cast<std::int64_t>(slice.values.size()));
+    if (!rows.norms.empty()) slice.norms.push_back(rows.norms[static_cast<std::size_t>(row)]);
   }
   return slice;
 }
@@ -84,8 +85,9 @@ struct BackendProblem {
   BackendProblem(MatrixShape shape, TileShape tile, Grid arithmetic_grid = kFineGrid)
       : grid(shape, tile), arithmetic(arithmetic_grid) {
     queries.range = {0, shape.queries};
-    queries.rows = unit_rows(random_rows(shape.queries, 200, 12, 1), arithmetic);
-    items = unit_rows(random_rows(shape.items, 200, 15, 2), arithmetic);
+    const auto make_rows = arithmetic == kIntegerGrid ? integer_rows : random_rows;
+    queries.rows = unit_rows(make_rows(shape.queries, 200, 12, 1), arithmetic);
+    items = unit_rows(make_rows(shape.items, 200, 15, 2), arithmetic);
   }
 
   /// The items of some columns of tiles, with all their tiles.
@@ -117,9 +119,9 @@ struct BackendProblem {
         const std::int64_t q = tile.row * grid.tile().queries + cell / grid.tile().items;
         const std::int64_t i = tile.column * grid.tile().items + cell % grid.tile().items;
         const bool exists = q < grid.shape().queries && i < grid.shape().items;
-        const std::int64_t sum = exists ? exact_sum(queries.rows, q, items, i) : 0;
+        const float right = exists ? exact_score(queries.rows, q, items, i, arithmetic) : 0.0f;
         wrong += std::bit_cast<std::uint32_t>(values[static_cast<std::size_t>(cell)]) !=
-                 std::bit_cast<std::uint32_t>(to_cosine(sum, inverse_one(arithmetic)));
+                 std::bit_cast<std::uint32_t>(right);
       }
     }
     return wrong;

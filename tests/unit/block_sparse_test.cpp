@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "bulksim/core/crc.hpp"
+#include "bulksim/core/half.hpp"
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/half.hpp"
 #include "test_support.hpp"
 
 namespace bulksim {

@@ -12,8 +12,8 @@
 
 #include <zlib.h>
 
+#include "bulksim/core/half.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/half.hpp"
 
 namespace bulksim::test {
 

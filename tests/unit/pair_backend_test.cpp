@@ -124,7 +124,7 @@ std::vector<ResultCut> cuts(std::vector<float> stored) {
 }
 
 TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
-  for (const Grid grid : {kFineGrid, kWideGrid}) {
+  for (const Grid grid : {kFineGrid, kWideGrid, kDotGrid, kIntegerGrid}) {
     const BackendProblem problem({90, 3000}, {32, 700}, grid);
     const auto matrix = reference(problem.queries.rows, problem.items, grid);
     for (const ResultCut& cut : cuts(matrix)) {

@@ -18,20 +18,6 @@
 namespace bulksim::test {
 namespace {
 
-/// A folder that all ranks know; rank 0 makes and removes it.
-class SharedFolder {
- public:
-  SharedFolder() {
-    if (world().rank() == 0) own_.emplace();
-    path_ = broadcast_text(world(), own_ ? own_->path() : "");
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::optional<TemporaryFolder> own_;
-  std::string path_;
-};
-
 /// A run of all ranks for pairs of two matrices, or of one with itself.
 class PairsJob {
  public:
@@ -134,6 +120,32 @@ TEST(PairsJob, ItemsComparedWithThemselvesGiveEachPairOnce) {
   EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.cut));
 }
 
+TEST(PairsJob, BothSidesOfEachPairAreComputedOnceAndFilterTheMatrix) {
+  const auto items = random_rows(1'500, 300, 10, 3);
+  for (const TileShape tile : {TileShape{100, 300}, TileShape{300, 128}, TileShape{64, 1'500}}) {
+    for (const Partners partners : {Partners::kOthers, Partners::kAll}) {
+      PairsJob job(items, {.at_least = 0.4f, .partners = partners});
+      job.config.tile = tile;
+
+      ASSERT_EQ(job.run(), 0) << job.sentence;
+
+      if (world().rank() != 0) continue;
+      EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.cut));
+    }
+  }
+}
+
+TEST(PairsJob, NonzeroCellsOfOneMatrixAreSymmetric) {
+  const auto items = random_rows(400, 300, 6, 3);
+  PairsJob job(items, {.nonzero_only = true, .partners = Partners::kAll});
+  job.config.tile = TileShape{64, 128};
+
+  ASSERT_EQ(job.run(), 0) << job.sentence;
+
+  if (world().rank() != 0) return;
+  EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(items, items, *job.config.cut));
+}
+
 TEST(PairsJob, NonzeroCellsAreWholeAndRangesKeepTheNumbersOfRows) {
   const auto queries = random_rows(90, 300, 12, 4);
   const auto items = random_rows(1'100, 300, 15, 5);
@@ -193,7 +205,21 @@ TEST(PairsJob, PlacesLeftOverHoldNoItem) {
   EXPECT_NE(scores[2], scores[2]);
 }
 
-TEST(PairsJob, case_22_and_23_a_row_without_values_scores_0) {
+TEST(PairsJob, case_22_the_diagonal_of_an_empty_row_is_0_too) {
+  const auto items = matrix_of(3, {{}, {{0, 1.0}}});
+  PairsJob job(items, {.keep = Keep::kBest, .count = 2});
+
+  ASSERT_EQ(job.run(), 0) << job.sentence;
+
+  if (world().rank() != 0) return;
+  const h5::File file = h5::open_file(job.config.output);
+  EXPECT_EQ(read_array<std::int64_t>(file, "topk/items", H5T_NATIVE_INT64),
+            (std::vector<std::int64_t>{0, 1, 1, 0}));
+  EXPECT_EQ(read_array<float>(file, "topk/scores", H5T_NATIVE_FLOAT),
+            (std::vector<float>{0.0f, 0.0f, 1.0f, 0.0f}));
+}
+
+TEST(PairsJob, case_23_a_threshold_below_0_keeps_empty_rows_and_no_nan) {
   const auto items = matrix_of(3, {{}, {{0, 1.0}}});
   PairsJob job(items, {.at_least = -1.0f});
 

@@ -3,6 +3,7 @@
 // What several tests need. Everything here is small and has no state.
 
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -121,6 +122,17 @@ inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64
   return matrix;
 }
 
+/// The same with whole numbers from -8 to 24, none of them 0.
+inline CsrMatrix integer_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
+                              std::uint64_t seed) {
+  CsrMatrix matrix = random_rows(rows, columns, mean, seed);
+  for (double& value : matrix.values) {
+    const double whole = std::trunc(value * 8);
+    value = whole == 0 ? 1 : whole;
+  }
+  return matrix;
+}
+
 inline UnitRows unit_rows(const CsrMatrix& canonical, Grid arithmetic = kFineGrid) {
   UnitRows rows;
   append_unit_rows(canonical.view(), arithmetic, rows);
@@ -134,7 +146,7 @@ inline std::vector<float> reference(const UnitRows& queries, const UnitRows& ite
   matrix.reserve(static_cast<std::size_t>(queries.rows() * items.rows()));
   for (std::int64_t q = 0; q < queries.rows(); ++q) {
     for (std::int64_t i = 0; i < items.rows(); ++i) {
-      matrix.push_back(to_cosine(exact_sum(queries, q, items, i), inverse_one(arithmetic)));
+      matrix.push_back(exact_score(queries, q, items, i, arithmetic));
     }
   }
   return matrix;

@@ -96,17 +96,16 @@ TEST(SampleCheck, TellsValuesThatDifferInTheLastBit) {
   const Rows rows;
   const float right = to_cosine(exact_sum(rows.queries, 3, rows.items, 5), inverse_one(kFineGrid));
 
-  EXPECT_TRUE(is_cosine_of(right, rows.queries, 3, rows.items, 5, kFineGrid));
-  EXPECT_FALSE(
-      is_cosine_of(std::nextafter(right, 2.0f), rows.queries, 3, rows.items, 5, kFineGrid));
+  EXPECT_TRUE(is_score_of(right, rows.queries, 3, rows.items, 5, kFineGrid));
+  EXPECT_FALSE(is_score_of(std::nextafter(right, 2.0f), rows.queries, 3, rows.items, 5, kFineGrid));
 }
 
 TEST(SampleCheck, TellsMinusZeroFromZero) {
   const UnitRows queries = test::unit_rows(test::matrix_of(2, {{{0, 1.0}}}));
   const UnitRows items = test::unit_rows(test::matrix_of(2, {{{1, 1.0}}}));
 
-  EXPECT_TRUE(is_cosine_of(0.0f, queries, 0, items, 0, kFineGrid));
-  EXPECT_FALSE(is_cosine_of(-0.0f, queries, 0, items, 0, kFineGrid));
+  EXPECT_TRUE(is_score_of(0.0f, queries, 0, items, 0, kFineGrid));
+  EXPECT_FALSE(is_score_of(-0.0f, queries, 0, items, 0, kFineGrid));
 }
 
 }  // namespace

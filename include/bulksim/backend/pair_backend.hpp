@@ -14,9 +14,10 @@ namespace bulksim {
 
 /// Items that a query is paired with.
 enum class Partners {
-  kAll,     ///< every item
-  kOthers,  ///< every item but the one with the number of the query
-  kLater,   ///< items after the number of the query: of two equal sides, each pair once
+  kAll,         ///< every item
+  kOthers,      ///< every item but the one with the number of the query
+  kLater,       ///< items after the number of the query: of two equal sides, each pair once
+  kNotEarlier,  ///< the same and the one with the number of the query
 };
 
 /// What is kept of the pairs of a query that pass, when not all are.
@@ -35,6 +36,8 @@ struct ResultCut {
   float below = std::numeric_limits<float>::infinity();
   bool nonzero_only = false;
   Partners partners = Partners::kAll;
+  /// Of a matrix compared with itself: each pair found stands for its mirror image, too.
+  bool mirrored = false;
   RowRange queries{0, kEveryRow};
   RowRange items{0, kEveryRow};
   Keep keep = Keep::kAll;
@@ -48,9 +51,7 @@ struct ResultCut {
   }
   bool pairs(std::int64_t query, std::int64_t item) const {
     return queries.begin <= query && query < queries.end && items.begin <= item &&
-           item < items.end &&
-           (partners == Partners::kAll ||
-            (partners == Partners::kOthers ? item != query : item > query));
+           item < items.end && are_partners(query, item);
   }
   /// Whether any cell of these rows and columns can be wanted.
   bool touches(RowRange query_rows, RowRange item_rows) const {
@@ -58,9 +59,26 @@ struct ResultCut {
     const std::int64_t last = std::min(item_rows.end, items.end) - 1;
     return first < std::min(query_rows.end, queries.end) &&
            std::max(item_rows.begin, items.begin) <= last &&
-           (partners != Partners::kLater || last > first);
+           (is_two_sided() || are_partners(first, last));
   }
+  /// Whether items before a query can be its partners.
+  bool is_two_sided() const { return partners == Partners::kAll || partners == Partners::kOthers; }
   bool operator==(const ResultCut&) const = default;
+
+ private:
+  bool are_partners(std::int64_t query, std::int64_t item) const {
+    switch (partners) {
+      case Partners::kOthers:
+        return item != query;
+      case Partners::kLater:
+        return item > query;
+      case Partners::kNotEarlier:
+        return item >= query;
+      case Partners::kAll:
+        break;
+    }
+    return true;
+  }
 };
 
 /// Items of a matrix with `kBest` or `kSample`: numbers of items have 32 bits there.

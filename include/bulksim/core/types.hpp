@@ -37,6 +37,13 @@ struct MatrixShape {
   auto operator<=>(const MatrixShape&) const = default;
 };
 
+/// How the values of a matrix are stored.
+enum class ValueType { kFloat32, kFloat16 };
+
+inline constexpr std::int64_t bytes_of(ValueType type) {
+  return type == ValueType::kFloat16 ? 2 : 4;
+}
+
 /// Rows of a fine block of the block sums, and of one row identity.
 inline constexpr std::int64_t kFineRows = 1024;
 

@@ -10,6 +10,7 @@
 #include "bulksim/formats/row_stream.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/grid.hpp"
 #include "bulksim/storage/tile_log.hpp"
 
 namespace bulksim {
@@ -64,7 +65,9 @@ struct JobConfig {
   Irregular irregular = Irregular::kAccept;
   ZeroRows zero_rows = ZeroRows::kZero;
   Dimensions dimensions = Dimensions::kMustAgree;
-  std::optional<ResultCut> cut;  ///< the pairs wanted; none: the full matrix
+  Metric metric = Metric::kCosine;
+  ValueType value_type = ValueType::kFloat32;  ///< of the full matrix
+  std::optional<ResultCut> cut;                ///< the pairs wanted; none: the full matrix
   std::optional<TileShape> tile;
   std::optional<std::int64_t> parts;
   std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles

@@ -33,6 +33,10 @@ struct CommandSyntax {
   std::vector<Option> options;
 };
 
+/// A whole number of at least 0, after which K, M, G or T (powers of 1024) may stand; nothing for
+/// any other text.
+std::optional<std::int64_t> parse_size(std::string_view text);
+
 /// What was said for each option: command line over configuration file over default.
 ///
 /// The getters throw Error (64) with the option's name and what it must be.

@@ -24,7 +24,8 @@ struct Plan {
   TileGrid grid;
   std::vector<RowRange> parts;  ///< columns of tiles of each part file
   Grid arithmetic;
-  double error_bound = 0.0;    ///< proven, for any pair of these rows
+  double error_bound = 0.0;  ///< proven, for any pair of these rows; absolute
+  ValueType value_type = ValueType::kFloat32;
   std::int64_t nan_cells = 0;  ///< cells of rows without values, under --zero-rows nan
   ZeroRows zero_rows = ZeroRows::kZero;
   std::optional<ResultCut> cut;        ///< the pairs wanted; none: the full matrix
@@ -42,10 +43,14 @@ struct Plan {
   Digest id() const;
 };
 
+/// "cosine" or "dot".
+std::string metric_name(Metric metric);
+
 /// Makes the plan; the choice follows from the inputs and the options alone.
 ///
-/// Throws Error (65) when the dimensions differ, when a row without values is refused or when rows
-/// are too long for a proven 1e-6, and Error (64) when a tile makes an HDF5 chunk of 4 GiB or more.
+/// Throws Error (65) when the dimensions differ, when a row without values is refused, when rows
+/// are too long for a proven 1e-6 or dot products too large, and Error (64) when a tile makes an
+/// HDF5 chunk of 4 GiB or more.
 Plan make_plan(const JobConfig& config, const Surveys& surveys);
 
 /// Items per tile = 4,096, smaller powers of two down to 1,024 when there would be fewer than 32

@@ -10,6 +10,7 @@
 #include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/grid.hpp"
 #include "bulksim/sparse/row_survey.hpp"
 
 namespace bulksim {
@@ -37,6 +38,7 @@ struct InputSurvey {
   std::int64_t columns = 0;
   std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
   HygieneCounts counts;
+  ValueFacts values;  ///< of Metric::kDot only
   std::vector<FrameSurvey> frames;
   std::optional<NameFacts> ids;      ///< of the rows, where they have names; known at rank 0
   std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
@@ -73,6 +75,6 @@ struct Surveys {
 /// Surveys queries and items; the ranks share the frames. Every rank gets the whole result. Where a
 /// source carries its survey, its rows are only read for the cost.
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
-                      Communicator& comm);
+                      Communicator& comm, Metric metric = Metric::kCosine);
 
 }  // namespace bulksim

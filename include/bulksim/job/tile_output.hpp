@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bulksim/backend/similarity_backend.hpp"
@@ -15,18 +16,16 @@
 
 namespace bulksim {
 
-/// Whether each value is looked at on its way out.
-enum class ValueCheck { kNone, kCosines };
-
-/// Takes finished tiles to their place: hashes each stripe while it is in cache, writes it, and
-/// notes the digest of the whole tile, in the log too.
+/// Takes finished tiles to their place: rounds each stripe to its type, hashes it (as float32)
+/// while it is in cache, writes it, and notes the digest of the whole tile, in the log too.
 class TileOutput final : public TileSink {
  public:
   struct Options {
-    TileLog* log = nullptr;  ///< none in a run without durability
-    ValueCheck check = ValueCheck::kNone;
+    TileLog* log = nullptr;                    ///< none in a run without durability
+    std::optional<float> most = std::nullopt;  ///< larger values are counted, and NaN
     /// Called before each tile, from any thread: what it throws ends the run.
     std::function<void()> before_tile = nullptr;
+    ValueType type = ValueType::kFloat32;
   };
 
   /// `files`, `progress` and the log must outlive the output.
@@ -37,7 +36,7 @@ class TileOutput final : public TileSink {
   const std::vector<Digest>& digests() const { return digests_; }
   /// Tiles without a value other than 0.
   std::int64_t zero_tiles() const { return zero_tiles_; }
-  /// Values that are no cosine, when they are looked at.
+  /// Values that are no scores, when they are looked at.
   std::int64_t outside() const { return outside_; }
 
  private:

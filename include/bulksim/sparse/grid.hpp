@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "bulksim/core/host_device.hpp"
@@ -16,19 +17,26 @@
 //   grid value  X = round_half_even(x' / norm * 2^bits), int32; X = 0 is dropped     to_grid()
 //   A(q,i)        = sum over shared columns of Q*I, an int64                         exact_sum()
 //   cosine(q,i)   = clamp(float32(A * 2^-2bits), -1, 1), the only rounding           to_cosine()
+//   dot(q,i)      = float32((A * 2^-2bits) * (norm_q * norm_i)), float64 within      to_dot()
 //
 // By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits +
 // 1) in magnitude. On the grid 2^-26 a sum is therefore exact in int64 and in float64 alike, and no
 // order of adding, number of threads or kind of hardware can change it; on the wide grid 2^-30 it
-// is exact in int64. Files that include this are compiled without contraction to fma.
+// is exact in int64. Rows of integers can be their own grid, with bits = 0 and norms 1, as long as
+// the product of the longest rows is at most 2^53: their dot products are exact integers, rounded
+// once. Files that include this are compiled without contraction to fma.
 namespace bulksim {
 
 /// Changes when any bit of a result may change; part of every plan.
 inline constexpr int kArithmeticVersion = 1;
 
-/// Spacing of the grid values: 2^-bits.
+/// What a score is.
+enum class Metric { kCosine, kDot };
+
+/// Spacing of the grid values, 2^-bits, and what becomes of their sums.
 struct Grid {
   int bits = 26;
+  Metric metric = Metric::kCosine;
 
   /// The integer that stands for a cosine of 1.
   std::int64_t one() const { return std::int64_t{1} << (2 * bits); }
@@ -37,6 +45,9 @@ struct Grid {
 
 inline constexpr Grid kFineGrid{26};
 inline constexpr Grid kWideGrid{30};
+inline constexpr Grid kDotGrid{26, Metric::kDot};
+/// Of rows of integers, which are their own grid values.
+inline constexpr Grid kIntegerGrid{0, Metric::kDot};
 
 /// Rows of more nonzeros than this on both sides need the wide grid to stay within 1e-6.
 inline constexpr std::int64_t kFineGridNonzeros = 4000;
@@ -69,10 +80,11 @@ inline RowScale row_scale(std::span<const double> values) {
   return {exponent, std::sqrt(squares)};
 }
 
-/// Grid value of one entry; nearbyint rounds half to even in the default mode.
+/// Grid value of one entry. Where float64 has steps of 1, an addition rounds half to even.
 inline std::int32_t to_grid(double value, const RowScale& scale, Grid grid) {
+  constexpr double kStepsOfOne = 0x1.8p52;
   const double unit = times_power_of_two(value, -scale.exponent) / scale.norm;
-  return static_cast<std::int32_t>(std::nearbyint(times_power_of_two(unit, grid.bits)));
+  return static_cast<std::int32_t>(times_power_of_two(unit, grid.bits) + kStepsOfOne - kStepsOfOne);
 }
 
 /// Cosine of an exact sum. The conversion is the one rounding; the product with a power of two is
@@ -80,6 +92,12 @@ inline std::int32_t to_grid(double value, const RowScale& scale, Grid grid) {
 BULKSIM_HOST_DEVICE float to_cosine(std::int64_t sum, float inverse_one) {
   const float cosine = static_cast<float>(sum) * inverse_one;
   return cosine > 1.0f ? 1.0f : cosine < -1.0f ? -1.0f : cosine;
+}
+
+/// Dot product of two rows on the grid of a metric kDot. A sum below 2^53 is a float64; what is too
+/// small for a float32 is +0.0 whatever its sign.
+BULKSIM_HOST_DEVICE float to_dot(std::int64_t sum, double inverse_one, double norms) {
+  return static_cast<float>(static_cast<double>(sum) * inverse_one * norms) + 0.0f;
 }
 
 /// 2^(-2 bits), exact in float32.
@@ -105,6 +123,11 @@ inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const
   return sum;
 }
 
+/// Magnitude that no score exceeds.
+inline float largest_score(Grid grid) {
+  return grid.metric == Metric::kCosine ? 1.0f : std::numeric_limits<float>::max();
+}
+
 /// Largest error of a cosine for rows of n_q and n_i nonzeros that share `shared` columns.
 ///
 /// Each grid value is off by at most 2^-(bits+1). By Cauchy-Schwarz the sum over the shared columns
@@ -112,6 +135,15 @@ inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const
 /// last term is second order: products of two errors, and the float64 norms.
 inline double cosine_bound(double shared, double n_q, double n_i, Grid grid) {
   return std::ldexp(std::sqrt(shared), -grid.bits) + 0x1p-25 + (shared + n_q + n_i + 8.0) * 0x1p-53;
+}
+
+/// The same for dot products of rows whose norms have a product of at most `norms`: the error of
+/// the cosine in proportion, with a rounding that is relative and those of the norms. Integers are
+/// exact as float32 up to 2^24.
+inline double dot_bound(double shared, double n_q, double n_i, double norms, Grid grid) {
+  if (grid == kIntegerGrid) return norms <= 0x1p24 ? 0.0 : norms * 0x1p-24;
+  const double cosine = std::ldexp(std::sqrt(shared), -grid.bits);
+  return norms * (cosine + 0x1p-24 + (shared + 2 * n_q + 2 * n_i + 16.0) * 0x1p-53) + 0x1p-149;
 }
 
 }  // namespace bulksim

@@ -14,6 +14,17 @@ Digest frame_digest(CsrView canonical);
 /// The number of nonzeros of the longest row.
 std::int64_t longest_row(CsrView rows);
 
+/// What the values of rows are.
+struct ValueFacts {
+  bool integers = true;  ///< whole numbers of less than 2^31 in magnitude, all of them
+  double longest = 0.0;  ///< the largest norm of a row
+
+  ValueFacts& operator+=(const ValueFacts& other);
+  bool operator==(const ValueFacts&) const = default;
+};
+
+ValueFacts value_facts(CsrView canonical);
+
 /// What one pass over the rows of a matrix tells, frame by frame of 1,024 rows; the last frame may
 /// be shorter.
 struct RowSurvey {

@@ -10,12 +10,15 @@
 
 namespace bulksim {
 
-/// Canonical rows of unit length on the grid: what the kernels multiply.
+/// Canonical rows on the grid, of unit length but for integers: what the kernels multiply.
 struct UnitRows {
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_offsets{0};
   std::vector<Column> col_indices;
-  std::vector<std::int32_t> values;  ///< nonzero grid values, |X| <= 2^bits
+  std::vector<std::int32_t> values;  ///< nonzero grid values, |X| <= 2^bits but for integers
+  /// For dot products: lengths of the rows as they were, or 1 where the grid keeps them; else
+  /// empty.
+  std::vector<double> norms;
 
   std::int64_t rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
   std::int64_t nnz() const { return row_offsets.back(); }
@@ -37,6 +40,14 @@ struct UnitRows {
 
 /// Appends canonical rows, put on the grid, to `out`.
 void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out);
+
+/// The score of two rows whose exact sum is known.
+float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q, const UnitRows& items,
+                   std::int64_t i, Grid grid);
+
+/// The definition of a score: that of the `exact_sum` of two rows.
+float exact_score(const UnitRows& queries, std::int64_t q, const UnitRows& items, std::int64_t i,
+                  Grid grid);
 
 /// `exact_sum` of two rows.
 std::int64_t exact_sum(const UnitRows& queries, std::int64_t q, const UnitRows& items,

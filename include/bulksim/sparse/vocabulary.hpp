@@ -10,6 +10,14 @@
 
 namespace bulksim {
 
+/// std::popcount, which is a call where the instruction set at hand may lack it.
+inline std::uint32_t count_bits(std::uint64_t bits) {
+  bits -= bits >> 1 & 0x5555555555555555;
+  bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+  bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F;
+  return static_cast<std::uint32_t>(bits * 0x0101010101010101 >> 56);
+}
+
 /// A set of numbers below `size` with the rank of each: one bit a number and four bytes a word.
 ///
 /// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
@@ -25,10 +33,8 @@ class RankedSet {
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
   /// How many members are smaller, or kAbsent.
   std::uint32_t find(std::uint32_t number) const {
-    const Word& word = words_[number / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-    if ((word.bits & bit) == 0) return kAbsent;
-    return word.before + static_cast<std::uint32_t>(std::popcount(word.bits & (bit - 1)));
+    const Place place = this->place(number);
+    return place.present == 0 ? kAbsent : place.smaller;
   }
   /// What `find` tells, without a branch: for members that cannot be predicted.
   struct Place {
@@ -38,7 +44,7 @@ class RankedSet {
   Place place(std::uint32_t number) const {
     const Word& word = words_.data()[number / 64];
     const std::uint64_t below = (std::uint64_t{1} << (number % 64)) - 1;
-    return {word.before + static_cast<std::uint32_t>(std::popcount(word.bits & below)),
+    return {word.before + count_bits(word.bits & below),
             static_cast<std::uint32_t>((word.bits >> (number % 64)) & 1)};
   }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
@@ -55,14 +61,16 @@ class RankedSet {
 /// by column. Item columns outside the vocabulary meet no query and are dropped early.
 class Vocabulary {
  public:
-  Vocabulary() = default;
+  Vocabulary() : labels_(1) {}
   explicit Vocabulary(const UnitRows& queries);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()) - 1; }
   /// Label of a column, or RankedSet::kAbsent.
   std::uint32_t label(Column column) const {
-    const std::uint32_t rank = column < columns_ ? members_.find(column) : RankedSet::kAbsent;
-    return rank == RankedSet::kAbsent ? rank : labels_[rank];
+    if (column >= columns_) return RankedSet::kAbsent;
+    const RankedSet::Place place = members_.place(column);
+    const std::uint32_t label = labels_.data()[place.smaller];
+    return place.present == 0 ? RankedSet::kAbsent : label;
   }
   std::int64_t bytes() const {
     return members_.bytes() + static_cast<std::int64_t>(labels_.size() * sizeof(std::uint32_t));
@@ -71,7 +79,8 @@ class Vocabulary {
  private:
   std::int64_t columns_ = 0;
   RankedSet members_;
-  std::vector<std::uint32_t> labels_;  // by rank of the column among the query columns
+  std::vector<std::uint32_t>
+      labels_;  // by rank of the column among the query columns, and one more
 };
 
 }  // namespace bulksim

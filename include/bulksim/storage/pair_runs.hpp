@@ -13,14 +13,18 @@
 
 namespace bulksim {
 
-/// The pairs of one tile, in memory: the rows of the tile one after the other.
+/// The pairs of one tile, in memory: the rows of the tile one after the other, and perhaps its
+/// columns behind them, which are rows of their mirror image.
 struct PairRun {
   std::int64_t tile = 0;              ///< number of the tile
-  std::vector<std::uint32_t> counts;  ///< pairs of each row of the tile that exists
+  std::vector<std::uint32_t> counts;  ///< pairs of each row (and column) of the tile that exists
   std::vector<std::uint32_t> items;   ///< within the tile, ascending in each row
   std::vector<float> scores;
 
   void clear(std::int64_t number, std::int64_t rows);
+  /// Adds the mirror image of all pairs of a tile with these rows and columns but those of a row
+  /// with itself.
+  void add_mirror_image(RowRange queries, RowRange item_rows);
 };
 
 /// Where a run lies on the disk.

@@ -34,6 +34,7 @@ struct PartLayout {
   std::int64_t tile_bytes = 0;
   std::int64_t file_bytes = 0;  ///< 0 for a file without tiles
   NamePlaces names = {};
+  ValueType type = ValueType::kFloat32;
 
   bool has_tiles() const { return file_bytes > 0; }
   std::int64_t offset(const TileGrid& grid, TileId tile) const {
@@ -48,7 +49,7 @@ struct PartLayout {
 /// Layout of a part without making a file: what `lay_out_parts` makes. Throws Error (64) when a
 /// tile does not fit into an HDF5 chunk, which must be smaller than 4 GiB.
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     NameWidths widths = {});
+                     NameWidths widths = {}, ValueType type = ValueType::kFloat32);
 
 /// Item rows of the matrix that a part holds.
 RowRange items_of(const PartLayout& layout, const TileGrid& grid);

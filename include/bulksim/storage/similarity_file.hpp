@@ -47,6 +47,7 @@ class SimilarityReader {
 
   const std::string& file() const;  ///< of /similarity, without symbolic links
   const TileGrid& grid() const;
+  ValueType value_type() const;
   const FileAttributes& attributes() const;  ///< by name
   /// Bytes of the longest name of each side.
   NameWidths name_widths() const;

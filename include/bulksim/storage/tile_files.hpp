@@ -34,7 +34,8 @@ class TileFiles {
   TileFiles(TileFiles&&) = delete;
   TileFiles& operator=(TileFiles&&) = delete;
 
-  /// Query rows from `first_row` of a tile: a whole number of rows of tile.items values.
+  /// Query rows from `first_row` of a tile: a whole number of rows of tile.items values. Where
+  /// values are stored as float16, these have to be some.
   void write(TileId tile, std::int64_t first_row, std::span<const float> values);
   /// Reads `to.size()` values of a tile (tile.queries x tile.items, row-major) from `first_cell`.
   void read(TileId tile, std::span<float> to, std::int64_t first_cell = 0);
