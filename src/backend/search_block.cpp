@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kPadding = 64;
 constexpr float kUp = 1.0f + 0x1p-20f;
+constexpr double kStepsOfOne = 0x1.8p52;  // what is added to this is rounded to a whole number
 
 }  // namespace
 
@@ -86,7 +87,7 @@ void SearchBlock::invert(const LabelledRows& items, std::uint32_t labels) {
     const double unit = scale * items.norm(rows_.begin + item);
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       SearchColumn& column = columns[*rank++];
-      const auto coarse = static_cast<std::int32_t>(std::lrint(entry.value * unit));
+      const auto coarse = static_cast<std::int32_t>(entry.value * unit + kStepsOfOne - kStepsOfOne);
       postings_.data()[column.start + column.size++] = {static_cast<std::uint16_t>(item),
                                                         static_cast<std::int16_t>(coarse)};
       column.sum += coarse;

@@ -120,7 +120,6 @@ struct Samples {
 
 Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, const File& file,
                 std::int64_t most_bytes, JobContext context) {
-  const TileGrid& grid = setup.plan.grid;
   const std::int64_t tile_bytes = bytes_of_a_tile(setup.plan);
   const std::int64_t bytes =
       std::clamp(most_bytes / tile_bytes, std::int64_t{1}, std::ssize(share)) * tile_bytes;

@@ -52,8 +52,9 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
 bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid) {
   return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of(header) &&
          header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
-         header.rows >= 0 && header.pairs >= 0 && header.rows <= grid.tile().queries &&
-         header.pairs <= grid.tile().cells();
+         header.rows >= 0 && header.pairs >= 0 &&
+         header.rows <= grid.tile().queries + grid.tile().items &&
+         header.pairs <= 2 * grid.tile().cells();
 }
 
 /// Calls `visit` with the header of each run and the place of its counts. A header that a stop has
@@ -168,22 +169,7 @@ PairRuns::PairRuns(FileCalls& calls, const std::vector<std::string>& paths, cons
 }
 
 void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
-<<<<<<< HEAD
   for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
-=======
-  const std::int64_t size = files_[file].size();
-  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
-  for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
-    RunHeader header;
-    files_[file].read(std::as_writable_bytes(std::span(&header, 1)), at);
-    const bool whole = std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
-                       header.crc == crc_of(header) && header.plan == plan.low;
-    if (!whole || header.tile < 0 || header.tile >= grid.count() || header.rows < 0 ||
-        header.pairs < 0 || header.rows > grid.tile().queries + grid.tile().items ||
-        header.pairs > 2 * grid.tile().cells()) {
-      return;
-    }
->>>>>>> ee704ca (Dot products of integers and of any values; float16 results; both sides of a self-join from one half; rows are read and labelled without branches)
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};

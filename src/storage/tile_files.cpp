@@ -19,7 +19,7 @@ void write_halves(const File& file, std::span<const float> values, std::int64_t 
   Halves halves;
   while (!values.empty()) {
     const auto some = values.first(std::min(values.size(), halves.size()));
-    std::ranges::transform(some, halves.begin(), round_to_half);
+    std::ranges::transform(some, halves.begin(), [](float value) { return round_to_half(value); });
     file.write(std::as_bytes(std::span(halves).first(some.size())), at);
     at += 2 * std::ssize(some);
     values = values.subspan(some.size());
@@ -31,7 +31,7 @@ void read_halves(const File& file, std::span<float> to, std::int64_t at) {
   while (!to.empty()) {
     const auto some = std::span(halves).first(std::min(to.size(), halves.size()));
     file.read(std::as_writable_bytes(some), at);
-    std::ranges::transform(some, to.begin(), widen_half);
+    std::ranges::transform(some, to.begin(), [](std::uint16_t half) { return widen_half(half); });
     at += 2 * std::ssize(some);
     to = to.subspan(some.size());
   }

@@ -54,6 +54,48 @@ TEST(Options, NumbersAreSignedAndChecked) {
   }
 }
 
+TEST(Options, PairsOfOneMatrixAreTheUpperHalfAndListsHaveBothSides) {
+  const auto partners = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"a", "-o", "x"});
+    return make_job_config(parse(words)).cut->partners;
+  };
+
+  EXPECT_EQ(partners({"-t", "0.5"}), Partners::kLater);
+  EXPECT_EQ(partners({"-t", "0.5", "--include-self"}), Partners::kNotEarlier);
+  EXPECT_EQ(partners({"-t", "0.5", "--pairs", "both"}), Partners::kOthers);
+  EXPECT_EQ(partners({"--nonzero", "--pairs", "both", "--include-self"}), Partners::kAll);
+  EXPECT_EQ(partners({"-k", "5"}), Partners::kOthers);
+  EXPECT_EQ(partners({"-k", "5", "--include-self"}), Partners::kAll);
+  EXPECT_EQ(partners({"-k", "5", "--pairs", "upper"}), Partners::kLater);
+}
+
+TEST(Options, RangesOfRowsTakeSuffixesAndAreChecked) {
+  const auto config = make_job_config(
+      parse({"a", "b", "-o", "x", "-k", "5", "--items-range", "1K:2M", "--queries-range", "0:7"}));
+
+  EXPECT_EQ(config.cut->items, (RowRange{1024, 2 * 1024 * 1024}));
+  EXPECT_EQ(config.cut->queries, (RowRange{0, 7}));
+  for (const char* bad : {"", "5", "5:", ":5", "5:5", "7:5", "-1:5", "1:2:3", "a:b"}) {
+    expect_error(ExitCode::kUsage, {"--items-range"}, [&] {
+      make_job_config(parse({"a", "b", "-o", "x", "-k", "5", std::string("--items-range=") + bad}));
+    });
+  }
+}
+
+TEST(Options, Float16IsForTheMatrixAndDotForTheCpu) {
+  const auto config =
+      make_job_config(parse({"a", "-o", "x", "--dtype", "float16", "--metric", "dot"}));
+
+  EXPECT_EQ(config.value_type, ValueType::kFloat16);
+  EXPECT_EQ(config.metric, Metric::kDot);
+  expect_error(ExitCode::kUsage, {"--dtype float16"}, [] {
+    make_job_config(parse({"a", "-o", "x", "-k", "5", "--dtype", "float16"}));
+  });
+  expect_error(ExitCode::kUsage, {"--metric dot"}, [] {
+    make_job_config(parse({"a", "-o", "x", "--metric", "dot", "--backend", "cuda"}));
+  });
+}
+
 TEST(Options, SizesTakeBinarySuffixes) {
   const auto config =
       make_job_config(parse({"a", "-o", "x", "--memory", "3G", "--max-output", "2t", "-c", "4K"}));

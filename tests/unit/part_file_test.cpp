@@ -392,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                  replace_by(path, {{9, 13}, {6, 4}}, "tiles");
                },
                "tiles of another shape"},
-        Damage{"other_type", replace_by_doubles, "no float32 matrix"}),
+        Damage{"other_type", replace_by_doubles, "no float32 or float16 matrix"}),
     testing::PrintToStringParamName());
 
 }  // namespace
