@@ -2,7 +2,7 @@
 """Pairs of bulksim against sparse_dot_topn on the same rows, alternating, medians of the repeats.
 
     pip install sparse_dot_topn numpy scipy
-    compare_sparse_dot_topn.py PROGRAM [--threads 1] [--repeats 5] [--items 200000]
+    compare_sparse_dot_topn.py PROGRAM [--threads 1] [--repeats 5] [--items 200000] [--cases WORD]
 
 bulksim is the stage that reads the rows, looks for pairs, checks and writes them ("compute"), and in
 brackets the whole command, which also surveys the inputs and merges the result. sparse_dot_topn is
@@ -65,6 +65,8 @@ def different_rows(a, b):
 
 
 def compare(name, program, words, queries, items, options, keywords):
+    if options.cases not in name:
+        return
     transposed = items.T.tocsr()
     mine, whole, theirs = [], [], []
     for _ in range(options.repeats):
@@ -80,8 +82,8 @@ def compare(name, program, words, queries, items, options, keywords):
     wrong = different_rows(sp.load_npz(path).tocsr(), matrix)
     a, b = statistics.median(mine), statistics.median(theirs)
     print(
-        f"{name:34s} bulksim {a:7.3f} s ({statistics.median(whole):7.3f} s)   sparse_dot_topn {b:7.3f} s   {b / a:5.1f} x   "
-        f"wrong {wrong}",
+        f"{name:34s} bulksim {a:7.3f} s ({statistics.median(whole):7.3f} s)   "
+        f"sparse_dot_topn {b:7.3f} s   {b / a:5.1f} x   wrong {wrong}",
         flush=True,
     )
 
@@ -92,6 +94,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--items", type=int, default=200_000)
+    parser.add_argument("--cases", default="", help="only those with this word in their name")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     with tempfile.TemporaryDirectory() as scratch:
@@ -105,7 +108,7 @@ def main():
                     {"top_n": 100})
             compare(f"{preset} threshold 0.5", program, [*sides, "-t", "0.5"], queries, items,
                     options, {"top_n": MOST_PAIRS, "threshold": 0.5})
-            if preset == "titles":
+            if preset == "titles" and options.cases in "titles with themselves":
                 rows = options.items // 2
                 words = ["generate", preset, "--items", str(rows), "--queries", "1", "-o", "self"]
                 subprocess.run([program, *words, "-q"], check=True)
@@ -113,7 +116,6 @@ def main():
                 compare(f"{rows} titles with themselves, 10", program,
                         ["self_items.csr", "-k", "10", "--include-self"], both, both, options,
                         {"top_n": 10})
-
 
 
 if __name__ == "__main__":
