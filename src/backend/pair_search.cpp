@@ -28,7 +28,7 @@ void PairSearch::begin_queries(const SearchQueries& queries) {
   queries_ = &queries;
   shares_.assign(static_cast<std::size_t>(queries.batch().rows.rows()), kStartShare);
   columns_.resize(static_cast<std::size_t>(queries.longest()) + 1);
-  query_values_.assign(queries.vocabulary().size(), 0);
+  query_values_.assign(std::size_t{queries.vocabulary().size()} + 1, 0);  // read by pairs
 }
 
 bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const LabelledRows& items,
@@ -144,18 +144,11 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
     const Candidate& candidate = candidates_.data()[at];
     const std::int64_t item = block.rows().begin + candidate.item;
     const auto row = items.row(item);
-    std::int64_t rest = 0;
-    std::int64_t added = 0;
-    for (const LabelledEntry& entry : row) {
-      const std::int64_t product = std::int64_t{values[entry.label]} * entry.value;
-      const std::int64_t is_rest = -static_cast<std::int64_t>(entry.label < border);
-      rest += product & is_rest;
-      added += product & ~is_rest;
-    }
+    const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);
     visited += static_cast<std::int64_t>(row.size());
-    const double exact = static_cast<double>(added) * (scale * items.norm(item));
+    const double exact = static_cast<double>(sum.others) * (scale * items.norm(item));
     holds &= !(std::fabs(exact - candidate.sum) > static_cast<double>(slack_));
-    out.push_back({item, rest + added});
+    out.push_back({item, sum.below + sum.others});
   }
   for (const SearchEntry& entry : entries)
     values[entry.label] = 0;

@@ -62,8 +62,44 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
   return result;
 }
 
+SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
+                  const std::int32_t* HWY_RESTRICT values, std::uint32_t border) {
+  std::size_t at = 0;
+  SplitSum sum;
+#if HWY_TARGET <= HWY_AVX2  // what gathers fast
+  static_assert(sizeof(LabelledEntry) == sizeof(std::int64_t));
+  const hn::CappedTag<std::int64_t, 8> d;
+  const hn::Repartition<std::int32_t, decltype(d)> d32;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto low_half = hn::Set(d, 0xFFFFFFFF);
+  const auto first_other = hn::Set(d, static_cast<std::int64_t>(border));
+  auto below = hn::Zero(d);
+  auto all = hn::Zero(d);
+  for (; at + lanes <= size; at += lanes) {
+    const auto entry = hn::LoadU(d, reinterpret_cast<const std::int64_t*>(row + at));
+    const auto label = hn::And(entry, low_half);
+    // 8 bytes from a place of 4: the upper half belongs to the next label and is not multiplied
+    const auto query =
+        hn::GatherOffset(d, reinterpret_cast<const std::int64_t*>(values), hn::ShiftLeft<2>(label));
+    const auto value = hn::ShiftRight<32>(entry);
+    const auto product = hn::MulEven(hn::BitCast(d32, query), hn::BitCast(d32, value));
+    all = hn::Add(all, product);
+    below = hn::Add(below, hn::IfThenElseZero(hn::Lt(label, first_other), product));
+  }
+  sum.below = hn::GetLane(hn::SumOfLanes(d, below));
+  sum.others = hn::GetLane(hn::SumOfLanes(d, all)) - sum.below;
+#endif
+  for (; at < size; ++at) {
+    const std::int64_t product = std::int64_t{values[row[at].label]} * row[at].value;
+    const std::int64_t is_below = -static_cast<std::int64_t>(row[at].label < border);
+    sum.below += product & is_below;
+    sum.others += product & ~is_below;
+  }
+  return sum;
+}
+
 SearchKernel search_kernel() {
-  return {add, sweep};
+  return {add, sweep, multiply};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/labelled_rows.hpp"
 #include "backend/search_block.hpp"
 
 namespace bulksim {
@@ -27,6 +28,12 @@ struct SieveResult {
   std::uint32_t total = 0;  ///< of all sums, modulo 2^32
 };
 
+/// The exact sum of two rows, in two parts: columns whose labels are below a border, and others.
+struct SplitSum {
+  std::int64_t below = 0;
+  std::int64_t others = 0;
+};
+
 /// What is compiled once for each instruction set.
 struct SearchKernel {
   /// Adds weight x coarse for each posting.
@@ -35,6 +42,10 @@ struct SearchKernel {
   /// Looks at all `items` sums (a multiple of 64), writes the candidates, items ascending, and
   /// leaves zeros. `out` has room for all.
   SieveResult (*sweep)(std::int32_t* sums, std::size_t items, const Sieve& sieve, Candidate* out);
+
+  /// Sum of the products of a row with a query's `values`, which are by label.
+  SplitSum (*multiply)(const LabelledEntry* row, std::size_t size, const std::int32_t* values,
+                       std::uint32_t border);
 
   /// That of the best instruction set of this machine.
   static const SearchKernel& best();

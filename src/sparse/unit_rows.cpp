@@ -1,5 +1,7 @@
 #include "bulksim/sparse/unit_rows.hpp"
 
+#include <algorithm>
+
 namespace bulksim {
 
 namespace {
@@ -14,20 +16,28 @@ void append_integers(std::span<const Column> columns, std::span<const double> va
   out.norms.push_back(1.0);
 }
 
+/// Drops the entries from `begin` on whose grid value is 0.
+void drop_zeros(std::size_t begin, UnitRows& out) {
+  std::size_t kept = begin;
+  for (std::size_t entry = begin; entry < out.values.size(); ++entry) {
+    out.col_indices[kept] = out.col_indices[entry];
+    out.values[kept] = out.values[entry];
+    kept += out.values[entry] != 0;
+  }
+  out.col_indices.resize(kept);
+  out.values.resize(kept);
+}
+
 void append_on_grid(std::span<const Column> columns, std::span<const double> values, Grid grid,
                     UnitRows& out) {
   const RowScale scale = row_scale(values);
-  std::size_t size = out.values.size();
-  out.col_indices.resize(size + columns.size());
-  out.values.resize(size + columns.size());
-  for (std::size_t entry = 0; entry < values.size(); ++entry) {
-    const std::int32_t value = to_grid(values[entry], scale, grid);
-    out.col_indices[size] = columns[entry];
-    out.values[size] = value;
-    size += value != 0;
-  }
-  out.col_indices.resize(size);
-  out.values.resize(size);
+  const std::size_t begin = out.values.size();
+  out.col_indices.insert(out.col_indices.end(), columns.begin(), columns.end());
+  out.values.resize(begin + values.size());
+  std::int32_t* to = out.values.data() + begin;
+  for (std::size_t entry = 0; entry < values.size(); ++entry)
+    to[entry] = to_grid(values[entry], scale, grid);
+  if (std::find(to, to + values.size(), 0) != to + values.size()) drop_zeros(begin, out);
   if (grid.metric == Metric::kDot) {
     out.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
   }

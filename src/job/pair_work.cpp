@@ -1,0 +1,95 @@
+#include "job/pair_work.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "bulksim/job/agreement.hpp"
+#include "bulksim/storage/pair_runs.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Tiles of the plan that have no run yet, and how many have one.
+void sort_tiles(const Plan& plan, const PairRuns& runs, PairWorkLeft& left) {
+  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
+    const TileId id = plan.grid.id(tile);
+    if (!plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) continue;
+    if (runs.has(tile)) {
+      ++left.resumed;
+    } else {
+      left.to_do.push_back(tile);
+    }
+  }
+}
+
+PairWorkLeft decide(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                    JobContext context) {
+  PairWorkLeft left;
+  if (config.repeat == Repeat::kReuse) {
+    left.result = run.finish_publication(plan.to_json()).value_or("");
+    if (!left.result.empty()) return left;
+  }
+  left.sealed = run.prepare(plan.to_json()) == Staged::kSealed;
+  if (left.sealed) return left;
+  make_directories(context.calls, pair_runs_folder(run), 0700);
+  const auto files = pair_run_files(context.calls, pair_runs_folder(run));
+  sort_tiles(plan, PairRuns(context.calls, files, plan.id(), plan.grid), left);
+  for (const std::string& path : files) {
+    const std::int64_t number = std::atoll(path.c_str() + path.rfind('-') + 1);
+    left.first_file = std::max(left.first_file, number + 1);
+  }
+  left.attempt = run.begin_attempt();
+  if (left.resumed > 0) {
+    context.log.info("resumed", "attempt " + std::to_string(left.attempt) + ": " +
+                                    std::to_string(left.resumed) + " tiles are done already");
+  }
+  return left;
+}
+
+/// What rank 0 has decided, at every rank.
+void share(PairWorkLeft& left, Communicator& comm) {
+  left.result = broadcast_text(comm, left.result);
+  std::vector<std::int64_t> numbers{left.sealed ? 1 : 0, left.attempt, left.resumed,
+                                    left.first_file};
+  const std::size_t head = numbers.size();
+  numbers.insert(numbers.end(), left.to_do.begin(), left.to_do.end());
+  const auto view = bytes_of(numbers);
+  std::vector<std::byte> bytes(view.begin(), view.end());
+  comm.broadcast(bytes);
+  numbers.resize(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  left.sealed = numbers[0] == 1;
+  left.attempt = static_cast<int>(numbers[1]);
+  left.resumed = numbers[2];
+  left.first_file = numbers[3];
+  left.to_do.assign(numbers.begin() + static_cast<std::ptrdiff_t>(head), numbers.end());
+}
+
+}  // namespace
+
+std::string pair_runs_folder(const RunDirectory& run) {
+  return run.staging() + "/parts";
+}
+
+std::string pair_run_file(const RunDirectory& run, std::int64_t number) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/part-%05lld.pairs", static_cast<long long>(number));
+  return pair_runs_folder(run) + name;
+}
+
+PairWorkLeft take_up_pair_work(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                               JobContext context) {
+  Communicator& comm = context.mpi.world();
+  PairWorkLeft left;
+  together(comm, [&] {
+    if (comm.rank() == 0) left = decide(config, plan, run, context);
+  });
+  share(left, comm);
+  return left;
+}
+
+}  // namespace bulksim
