@@ -71,7 +71,10 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
   const std::int64_t expected = publication.plan.nan_cells;
   if (outside != expected) {
     throw refused(
-        std::to_string(outside) + " values are no scores (NaN, or too large)" +
+        std::to_string(outside) +
+        (publication.plan.arithmetic.metric == Metric::kDot
+             ? " values are no dot products (NaN, or infinite)"
+             : " values are no cosines (NaN, or outside of [-1, 1])") +
         (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
   }
   check_guard_of_inputs(publication.config, publication.plan, publication.zero_rows, run, calls);
