@@ -36,7 +36,8 @@ class MetricJob : public JobBench {
     options.path = config.output;
     options.against_items = config.items;
     options.against_queries = config.queries;
-    const Verdict verdict = verify(calls, options);
+    Log log({.level = LogLevel::kError});
+    const Verdict verdict = verify(calls, options, log);
     return verdict.damage.empty() ? "whole" : verdict.damage.front().what;
   }
 
