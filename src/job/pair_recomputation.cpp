@@ -38,15 +38,25 @@ void stream_units(const MatrixSource& source, Grid arithmetic, const Digest& wan
               "'" + path + "' does not hold the rows that this result was computed from");
 }
 
+/// The cut of a result that has the mirror images as well.
+ResultCut unfolded(ResultCut cut) {
+  if (!cut.mirrored) return cut;
+  cut.mirrored = false;
+  cut.partners = cut.partners == Partners::kNotEarlier ? Partners::kAll : Partners::kOthers;
+  return cut;
+}
+
 }  // namespace
 
 PairRecomputation::PairRecomputation(const PairFileReader& reader, std::optional<ResultCut> cut)
     : cut_(std::move(cut)) {
+  if (cut_) cut_ = unfolded(*cut_);
   for (const auto& [name, value] : reader.attributes()) {
     const auto* text = std::get_if<std::string>(&value);
     const auto* number = std::get_if<std::int64_t>(&value);
     if (name == "queries_content" && text != nullptr) query_content_ = Digest::from_hex(*text);
     if (name == "items_content" && text != nullptr) item_content_ = Digest::from_hex(*text);
+    if (name == "metric" && text != nullptr && *text == "dot") arithmetic_.metric = Metric::kDot;
     if (name == "grid_bits" && number != nullptr) arithmetic_.bits = static_cast<int>(*number);
   }
   const std::int64_t queries = reader.shape().queries;
@@ -95,6 +105,7 @@ void PairRecomputation::pick(std::int64_t first, const UnitRows& units, UnitRows
     queries.col_indices.insert(queries.col_indices.end(), columns.begin(), columns.end());
     queries.values.insert(queries.values.end(), values.begin(), values.end());
     queries.row_offsets.push_back(std::ssize(queries.values));
+    if (!units.norms.empty()) queries.norms.push_back(units.norms[static_cast<std::size_t>(at)]);
   }
 }
 
@@ -104,8 +115,7 @@ std::string PairRecomputation::compare(std::size_t at, const UnitRows& queries, 
   const auto& pairs = rows_[at].pairs;
   for (std::int64_t i = 0; i < items.rows(); ++i) {
     const std::int64_t item = first + i;
-    const float score = to_cosine(exact_sum(queries, static_cast<std::int64_t>(at), items, i),
-                                  inverse_one(arithmetic_));
+    const float score = exact_score(queries, static_cast<std::int64_t>(at), items, i, arithmetic_);
     if (place < pairs.size() && pairs[place].item == item) {
       if (std::bit_cast<std::uint32_t>(pairs[place++].score) !=
           std::bit_cast<std::uint32_t>(score)) {

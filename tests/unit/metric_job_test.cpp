@@ -97,6 +97,27 @@ TEST(DotJob, TheBestOfIntegersAreAStableSortWithTrueTies) {
   EXPECT_GT(ties, 100);
 }
 
+TEST(DotJob, PairsOfAFolderAreVerifiedAgainstTheirInputs) {
+  MetricJob job(random_rows(90, 300, 12, 1), random_rows(2'000, 300, 15, 2));
+  job.config.cut = ResultCut{.at_least = 3.0f};
+
+  ASSERT_EQ(job.run(), 0) << job.sentence;
+
+  EXPECT_EQ(job.verdict(), "whole");
+}
+
+TEST(MirroredJob, BothHalvesAreVerifiedAgainstTheInputs) {
+  const auto rows = random_rows(900, 300, 12, 1);
+  MetricJob job(rows, rows);
+  job.config.metric = Metric::kCosine;
+  job.config.queries = "";
+  job.config.cut = ResultCut{.at_least = 0.3f, .partners = Partners::kOthers};
+
+  ASSERT_EQ(job.run(), 0) << job.sentence;
+
+  EXPECT_EQ(job.verdict(), "whole");
+}
+
 TEST(DotJob, SumsThatFloat64DoesNotHoldAreRefused) {
   const auto large = matrix_of(4, {{{0, 2e9}, {1, 2e9}, {2, 2e9}}});
   MetricJob job(large, large);
