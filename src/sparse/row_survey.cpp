@@ -1,6 +1,7 @@
 #include "bulksim/sparse/row_survey.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -21,6 +22,31 @@ double norm_of(std::span<const double> values) {
   return times_power_of_two(scale.norm, scale.exponent);
 }
 
+/// Gathers small pieces: a call of the hash costs more than the bytes of a short row.
+class PieceHasher {
+ public:
+  void update(std::span<const std::byte> piece) {
+    if (piece.size() > buffer_.size() - used_) flush();
+    if (piece.size() > buffer_.size()) return hasher_.update(piece);
+    if (!piece.empty()) std::memcpy(buffer_.data() + used_, piece.data(), piece.size());
+    used_ += piece.size();
+  }
+  Digest digest() {
+    flush();
+    return hasher_.digest();
+  }
+
+ private:
+  void flush() {
+    hasher_.update(std::span(buffer_).first(used_));
+    used_ = 0;
+  }
+
+  Hasher hasher_;
+  std::array<std::byte, 8192> buffer_;
+  std::size_t used_ = 0;
+};
+
 }  // namespace
 
 ValueFacts& ValueFacts::operator+=(const ValueFacts& other) {
@@ -39,26 +65,17 @@ ValueFacts value_facts(CsrView canonical) {
   return facts;
 }
 
-/// One call of the hash for all rows: a call for each piece of a row costs more than its bytes.
 Digest frame_digest(CsrView canonical) {
   static_assert(sizeof(Column) == 4);
-  constexpr std::size_t kLength = sizeof(std::uint64_t);
-  constexpr std::size_t kEntry = sizeof(Column) + sizeof(double);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(canonical.rows()) * kLength +
-                               static_cast<std::size_t>(canonical.nnz()) * kEntry);
-  std::byte* to = bytes.data();
-  const auto put = [&](std::span<const std::byte> piece) {
-    if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
-    to += piece.size();
-  };
+  PieceHasher hasher;
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
     const auto columns = canonical.columns_of(row);
     const std::uint64_t length = columns.size();
-    put(std::as_bytes(std::span(&length, 1)));
-    put(std::as_bytes(columns));
-    put(std::as_bytes(canonical.values_of(row)));
+    hasher.update(std::as_bytes(std::span(&length, 1)));
+    hasher.update(std::as_bytes(columns));
+    hasher.update(std::as_bytes(canonical.values_of(row)));
   }
-  return digest_of(bytes);
+  return hasher.digest();
 }
 
 std::int64_t longest_row(CsrView rows) {
