@@ -127,7 +127,7 @@ void print(const Json& json, std::ostream& out) {
       << " items, " << plan["columns"] << " columns\n"
       << "tiles     " << json["tiles"] << " of " << plan["tile"]["queries"] << " x "
       << plan["tile"]["items"] << " in " << plan["parts"].size() << " parts\n"
-      << "error     every " << plan["metric"].get<std::string>() << " within "
+      << "error     every " << (plan["metric"] == "dot" ? "dot product" : "cosine") << " within "
       << error_text(plan["error_bound"].get<double>()) << " of the true one (grid 2^-"
       << plan["grid_bits"] << ")\n"
       << "rows      " << json["rows"]["zero_queries"] << " queries and "

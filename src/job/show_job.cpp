@@ -12,6 +12,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/options.hpp"
+#include "bulksim/storage/pair_file.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "job/show_matrix.hpp"
 
@@ -127,6 +128,11 @@ void add_backend(FileCalls& calls, const std::string& file, Json& json) {
   if (told.contains("devices")) json["devices"] = told["devices"];
 }
 
+void add_attributes(const FileAttributes& attributes, Json& json) {
+  for (const auto& [name, value] : attributes)
+    std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
+}
+
 Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
   const auto result = SimilarityReader::open(calls, path);
   const auto rows = rows_to_read(result.grid());
@@ -138,9 +144,7 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   json["items"] = result.grid().shape().items;
   json["dtype"] = result.value_type() == ValueType::kFloat16 ? "float16" : "float32";
   add_backend(calls, result.file(), json);
-  for (const auto& [name, value] : result.attributes()) {
-    std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
-  }
+  add_attributes(result.attributes(), json);
   json["rows_read"] = rows.size();
   json["strongest"] = Json::array();
   for (const Pair& pair : strongest_pairs(result, most, rows)) {
@@ -152,10 +156,55 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   return json;
 }
 
+/// Every pair is looked at, some million at a time.
+Json describe_pairs(const PairFileReader& result, const std::string& path, std::int64_t most) {
+  constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
+  const std::int64_t queries = result.shape().queries;
+  Strongest strongest(most);
+  std::int64_t count = 0;
+  std::vector<std::int64_t> items;
+  std::vector<float> scores;
+  for (RowRange band{0, 0}; band.begin < queries; band.begin = band.end) {
+    band.end = band.begin + 1;
+    while (band.end < queries && result.places({band.begin, band.end + 1}) < kPairsAtOnce)
+      ++band.end;
+    result.read(band, items, scores);
+    std::size_t at = 0;
+    for (std::int64_t query = band.begin; query < band.end; ++query) {
+      const std::int64_t places = result.places({query, query + 1});
+      for (const std::size_t end = at + static_cast<std::size_t>(places); at < end; ++at) {
+        if (items[at] < 0) continue;  // a place left over
+        ++count;
+        strongest.add({scores[at], query, items[at]});
+      }
+    }
+  }
+  Json json{{"schema", 1},
+            {"kind", "pairs"},
+            {"file", path},
+            {"queries", queries},
+            {"items", result.shape().items},
+            {"pairs", count},
+            {"rows_read", queries}};
+  add_attributes(result.attributes(), json);
+  const ResultNames names = result.names();
+  json["strongest"] = Json::array();
+  for (const Pair& pair : strongest.sorted()) {
+    Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
+    if (!names.queries.empty()) one["query_id"] = std::string(names.queries[pair.query]);
+    if (!names.items.empty()) one["item_id"] = std::string(names.items[pair.item]);
+    json["strongest"].push_back(std::move(one));
+  }
+  return json;
+}
+
 void print_result(const Json& json, std::ostream& out) {
   out << json["file"].get<std::string>() << '\n'
-      << "/similarity: " << json["queries"] << " queries x " << json["items"] << " items, "
-      << json["dtype"].get<std::string>() << '\n';
+      << '/' << json["kind"].get<std::string>() << ": " << json["queries"] << " queries x "
+      << json["items"] << " items, "
+      << (json.contains("pairs") ? json["pairs"].dump() + " pairs"
+                                 : json["dtype"].get<std::string>())
+      << '\n';
   for (const auto& [name, value] : json["attributes"].items()) {
     out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
         << '\n';
@@ -185,7 +234,10 @@ void print_result(const Json& json, std::ostream& out) {
 void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
           std::ostream& out) {
   const bool matrix = is_matrix(calls, path);
-  const Json json = matrix ? describe_matrix(calls, path) : describe_result(calls, path, pairs);
+  const auto pair_result = matrix ? nullptr : PairFileReader::open(calls, path);
+  const Json json = matrix        ? describe_matrix(calls, path)
+                    : pair_result ? describe_pairs(*pair_result, path, pairs)
+                                  : describe_result(calls, path, pairs);
   if (format == ShowFormat::kJson) {
     out << json.dump(1) << '\n';
   } else if (matrix) {

@@ -1,5 +1,6 @@
 """The Python reader against the program: reader_test.py PROGRAM FOLDER-OF-bulksim.py"""
 
+import json
 import os
 import subprocess
 import sys
@@ -83,6 +84,15 @@ class Reader(unittest.TestCase):
             self.assertEqual(matrix.dtype, np.float16)
             np.testing.assert_array_equal(matrix[:], self.matrix.astype(np.float16))
             np.testing.assert_array_equal(bulksim.open(place).row(3)[1], matrix[3])
+
+    def test_show_tells_the_strongest_pairs_of_a_result_with_pairs(self):
+        strongest = np.sort(self.matrix[self.matrix >= np.float32(0.1)])[::-1]
+        for place in ("pairs", "pairs.h5"):
+            words = [PROGRAM, "show", place, "--json", "--pairs", "5"]
+            shown = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+            self.assertEqual((shown["kind"], shown["pairs"]), ("pairs", len(strongest)))
+            scores = [pair["score"] for pair in shown["strongest"]]
+            np.testing.assert_array_equal(np.float32(scores), strongest[:5])
 
     def test_ids_are_names_or_none(self):
         self.assertEqual(bulksim.open("pairs").item_ids[2999], "item-2999")
