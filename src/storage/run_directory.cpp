@@ -7,12 +7,10 @@
 #include <cstdlib>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/storage/pair_file.hpp"
 #include "bulksim/storage/pair_runs.hpp"
-#include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
-#include "hdf5/file.hpp"
 #include "storage/output_folder.hpp"
+#include "storage/result_file.hpp"
 
 namespace bulksim {
 
@@ -26,26 +24,6 @@ std::string without_trailing_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   return path;
-}
-
-bool is_result_file(FileCalls& calls, const std::string& path) {
-  if (path.ends_with(".h5")) return h5::has_attribute(path, "complete");
-  if (path.ends_with(".npz")) return !plan_of_pair_file(calls, path).empty();
-  const std::string_view header(kPairTextHeader);
-  std::string start(header.size(), '\0');
-  const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
-  if (file.size() < std::ssize(start)) return false;
-  file.read(std::as_writable_bytes(std::span(start)), 0);
-  return start == header;
-}
-
-/// A file in the place of the output may be replaced when it is an earlier result.
-void require_replaceable(FileCalls& calls, const std::string& path) {
-  if (!exists(calls, path)) return;
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
-  if (!S_ISREG(status.st_mode)) throw not_ours(path, "exists and is not a file");
-  if (!is_result_file(calls, path)) throw not_ours(path, "is not a result of bulksim");
 }
 
 /// What a work folder is called from the moment on that it is not needed any more.
@@ -114,7 +92,8 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
     // who was stopped while it cleared up leaves one of both
     const bool cleared =
         !exists(calls_, work_folder()) && !exists(calls_, leaving_folder(work_folder()));
-    return cleared && file_is_published() ? std::optional(output_) : std::nullopt;
+    return cleared && holds_result_of(calls_, output_, plan_id_) ? std::optional(output_)
+                                                                 : std::nullopt;
   }
   if (!exists(calls_, output_ + "/CURRENT")) return std::nullopt;
   const std::string version = current_version(calls_, output_);
@@ -126,26 +105,12 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
   return output_ + "/CURRENT/similarity.h5";
 }
 
-bool RunDirectory::file_is_published() const {
-  if (!exists(calls_, output_)) return false;
-  if (plan_of_pair_file(calls_, output_) == plan_id_.hex()) return true;
-  if (!output_.ends_with(".h5")) return false;
-  try {
-    const auto result = SimilarityReader::open(calls_, output_);
-    for (const auto& [name, value] : result.attributes()) {
-      const auto* text = std::get_if<std::string>(&value);
-      if (name == "plan" && text != nullptr) return *text == plan_id_.hex();
-    }
-    return false;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::kDataError) return false;
-    throw;
-  }
-}
-
 void RunDirectory::claim() {
   if (form_ == OutputForm::kVersions) {
     claim_folder(calls_, output_, 0777);
+    // better now than after the last tile
+    const std::string current = output_ + "/CURRENT";
+    if (is_directory(calls_, current)) throw not_ours(current, "is a folder and no link");
   } else {
     require_replaceable(calls_, output_);
     claim_folder(calls_, work_folder(), 0700);
@@ -154,7 +119,7 @@ void RunDirectory::claim() {
 
 std::optional<std::string> RunDirectory::finish_publication(const std::string& plan_json) {
   if (form_ == OutputForm::kSingleFile) {
-    if (!file_is_published()) return std::nullopt;
+    if (!holds_result_of(calls_, output_, plan_id_)) return std::nullopt;
     remove_work_folder();
     return output_;
   }

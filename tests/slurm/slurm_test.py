@@ -46,6 +46,9 @@ class Jobs:
                  if path.is_file() and not path.name.startswith("report.")]
         same, different, errors = filecmp.cmpfiles(mine, theirs, names, shallow=False)
         self.check(len(same) == len(names) > 0, f"{claim}: {different} {errors}")
+        verified = subprocess.run([self.program, "verify", out, "--against", *INPUTS],
+                                  capture_output=True, text=True)
+        self.check(verified.returncode == 0, f"{claim}, verified: {verified.stdout}")
 
     def test_four_ranks_on_two_nodes(self):
         out = self.folder / "whole"

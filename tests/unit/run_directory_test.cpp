@@ -204,7 +204,12 @@ TEST(RunDirectory, RefusesFilesAndLinksInItsPlaces) {
   remove_tree(calls, folder / "staging-linked/staging");
   ASSERT_EQ(symlink("../victim", (folder / "staging-linked/staging").c_str()), 0);
 
-  for (const char* name : {"file", "link", "dangling", "versions-linked", "staging-linked"}) {
+  publish_version(folder / "current-folder");
+  remove_file(calls, folder / "current-folder/CURRENT");
+  make_directories(calls, folder / "current-folder/CURRENT");
+
+  for (const char* name :
+       {"file", "link", "dangling", "versions-linked", "staging-linked", "current-folder"}) {
     RunDirectory run(calls, folder / name, kPlan);
     const auto prepare = [&] { take(run); };
     expect_error(ExitCode::kCannotCreate, {folder / name}, prepare);

@@ -93,7 +93,6 @@ class RunDirectory {
   void remove_work_folder();
   std::int64_t next_version() const;
   std::optional<std::string> newest_of_plan(const std::string& plan_json) const;
-  bool file_is_published() const;
   void seal(const std::string& path) const;
 
   FileCalls& calls_;
