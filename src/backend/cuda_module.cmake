@@ -32,6 +32,6 @@ target_compile_options(bulksim_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wall -Wextra -Wshadow -Wconversion>
   $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Werror=all-warnings
     -Xptxas=-warn-spills,-warn-lmem-usage -Xcompiler=-Wall,-Wextra>)
-target_link_libraries(bulksim_cuda PRIVATE CUDA::cudart_static Threads::Threads)
+target_link_libraries(bulksim_cuda PRIVATE CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(bulksim_cuda PRIVATE -Wl,--as-needed -Wl,--no-undefined
   -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/cuda_module.map)
