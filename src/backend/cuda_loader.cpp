@@ -89,7 +89,7 @@ std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, s
   constexpr std::int64_t kBlock = 1024;
   const std::int64_t labels = std::min(query_nnz, columns);
   const std::int64_t blocks = divide_up(items, tile.items) * divide_up(tile.items, kBlock);
-  return 8 * query_nnz + 16 * labels + 56 * item_nnz + 16 * items + blocks * labels / 4 +
+  return 8 * query_nnz + 16 * labels + 56 * item_nnz + 32 * items + blocks * labels / 4 +
          8 * tile.cells();
 }
 

@@ -54,7 +54,7 @@ bool Devices::are_distinct() const {
 
 Devices choose_devices(const JobConfig& config, JobContext context) {
   Communicator& comm = context.mpi.world();
-  if (config.backend == BackendWish::kCpu || config.metric == Metric::kDot) return {};
+  if (config.backend == BackendWish::kCpu) return {};
   if (config.backend == BackendWish::kAuto && !has_cuda_module()) return {};
   Finding finding;
   together(comm, [&] { finding = look_for_device(context); });

@@ -273,9 +273,6 @@ JobConfig make_repair_config(const OptionValues& options) {
   constexpr BackendWish kWishes[] = {BackendWish::kAuto, BackendWish::kCpu, BackendWish::kCuda};
   config.backend = kWishes[options.choice("backend", {"auto", "cpu", "cuda"})];
   config.metric = options.choice("metric", {"cosine", "dot"}) == 0 ? Metric::kCosine : Metric::kDot;
-  if (config.metric == Metric::kDot && config.backend == BackendWish::kCuda) {
-    throw Error(ExitCode::kUsage, "--metric dot is computed on the CPU: leave --backend cuda out");
-  }
   config.cut = parse_cut(options);
   if (options.choice("dtype", {"float32", "float16"}) == 1) config.value_type = ValueType::kFloat16;
   if (config.cut && config.value_type == ValueType::kFloat16) {

@@ -137,7 +137,7 @@ Error too_little_device_memory(const CudaDevice& device, const Schedule& schedul
                    " free, of which 70 % may be taken, and one column of tiles needs " +
                    bytes_text(device_bytes(schedule, plan, surveys)) + " = 8 x " +
                    std::to_string(extent.batch_nnz) + " query entries + 16 x labels + 56 x " +
-                   std::to_string(extent.chunk_nnz) + " entries + 16 x " +
+                   std::to_string(extent.chunk_nnz) + " entries + 32 x " +
                    std::to_string(extent.chunk_rows) +
                    " items + blocks x labels / 4 + two tiles (choose a smaller --tile, or a device "
                    "with more memory)");

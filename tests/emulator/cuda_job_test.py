@@ -110,9 +110,11 @@ def resumed(bench):
     bench.check(bench.report("mixed")["tiles"]["resumed"] > 0, "and keeps what was done")
 
 
-def pairs(bench):
+def modes(bench):
     for name, options in {"threshold": ["-t", "0.2", "--below", "0.7"], "nonzero": ["--nonzero"],
-                          "topk": ["-k", "5"], "sample": ["--sample-per-query", "3"]}.items():
+                          "topk": ["-k", "5"], "sample": ["--sample-per-query", "3"],
+                          "dot": ["--metric", "dot"],
+                          "dot-topk": ["--metric", "dot", "-k", "5"]}.items():
         bench.run(name + "-cpu", "--backend", "cpu", *options)
         code, _ = bench.run(name + "-cuda", "--backend", "cuda", *options)
         bench.check(code == 0 and bench.same(name + "-cuda", name + "-cpu"),
@@ -138,7 +140,7 @@ def main():
     choice(bench)
     without_device(bench)
     resumed(bench)
-    pairs(bench)
+    modes(bench)
     kernel_bench(bench)
     sys.exit(1 if bench.failures else 0)
 

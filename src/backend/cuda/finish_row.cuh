@@ -112,10 +112,21 @@ __device__ inline long long largest_sum(const Team& team, int valid) {
   return team.largest(largest);
 }
 
-__device__ inline void store_pair(float* row, int pair, int width, bool even, longlong2 sum,
-                                  float inverse_one) {
-  const float first = to_cosine(sum.x, inverse_one);
-  const float second = to_cosine(sum.y, inverse_one);
+/// Scores of a query row with two neighbouring items of a block, of which `left` exist.
+struct PairScore {
+  float inverse_one;
+  double query_norm;
+  const double* item_norms;  // of the block; null: cosines
+
+  __device__ float operator()(long long sum, int item, int left) const {
+    if (item_norms == nullptr) return to_cosine(sum, inverse_one);
+    if (item >= left) return 0.0f;
+    return to_dot(sum, static_cast<double>(inverse_one), query_norm * __ldg(item_norms + item));
+  }
+};
+
+__device__ inline void store_pair(float* row, int pair, int width, bool even, float first,
+                                  float second) {
   if (even) {
     __stcs(reinterpret_cast<float2*>(row) + pair, make_float2(first, second));
   } else {
@@ -142,13 +153,21 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
       group.values +
       (static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row) * grid.tile_items +
       task.block * kBlockItems;
+  PairScore score{group.inverse_one, 0.0, nullptr};
+  if (kHas<kOutput, Output::kValues> && group.item_norms != nullptr && task.begin < task.end) {
+    score.query_norm = __ldg(group.query_norms + group.first_row[task.tile] + task.row);
+    score.item_norms = group.item_norms + grid.first_item(group.first_block + task.block);
+  }
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
   BULKSIM_UNROLL(4)
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);
     row_sum += static_cast<Wrapping>(sum.x) + static_cast<Wrapping>(sum.y);
-    if (kHas<kOutput, Output::kValues>) store_pair(row, pair, width, even, sum, group.inverse_one);
+    if (kHas<kOutput, Output::kValues>) {
+      store_pair(row, pair, width, even, score(sum.x, 2 * pair, valid),
+                 score(sum.y, 2 * pair + 1, valid));
+    }
     if (kHas<kOutput, Output::kTerms>) {
       if (2 * pair < valid) {
         exp_sum += term_of(sum.x, block_of_row, group.inverse_one);

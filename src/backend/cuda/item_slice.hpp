@@ -16,7 +16,7 @@ class ItemSlot {
   void reserve(std::int64_t rows, std::int64_t entries);
   /// Device bytes that `reserve` takes.
   static std::int64_t bytes(std::int64_t rows, std::int64_t entries) {
-    return (rows + 1) * 8 + entries * 8;
+    return (rows + 1) * 16 + entries * 8;
   }
   void clear();
 
@@ -30,18 +30,24 @@ class ItemSlot {
 
   std::uint32_t* columns() const { return columns_.data(); }
   /// Valid once the columns have become labels.
-  ItemRows view() const { return {rows_, offsets_.data(), columns_.data(), values_.data()}; }
+  ItemRows view() const {
+    return {rows_, offsets_.data(), columns_.data(), values_.data(),
+            has_norms_ ? norms_.data() : nullptr};
+  }
   std::int64_t entries() const { return entries_; }
 
  private:
   PinnedBuffer<std::int64_t> staged_offsets_;
   PinnedBuffer<std::uint32_t> staged_columns_;
   PinnedBuffer<std::int32_t> staged_values_;
+  PinnedBuffer<double> staged_norms_;
   DeviceBuffer<std::int64_t> offsets_;
   DeviceBuffer<std::uint32_t> columns_;
   DeviceBuffer<std::int32_t> values_;
+  DeviceBuffer<double> norms_;
   std::int64_t rows_ = 0;
   std::int64_t entries_ = 0;
+  bool has_norms_ = false;
   Event arrived_;
   Event finished_;
 };

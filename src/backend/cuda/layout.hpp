@@ -24,6 +24,7 @@ struct QueryRows {
   const std::uint32_t* order = nullptr;     ///< rows of each tile row, longest first
   const std::uint32_t* columns = nullptr;   ///< of the vocabulary, ascending
   const std::uint32_t* label_of = nullptr;  ///< label of each of `columns`
+  const double* norms = nullptr;            ///< of the rows; null where scores are cosines
 };
 
 /// The item rows of a slice (some neighbouring columns of tiles) as CSR, columns replaced by
@@ -33,6 +34,7 @@ struct ItemRows {
   const std::int64_t* offsets = nullptr;  ///< rows + 1, from 0
   const std::uint32_t* labels = nullptr;  ///< kNoLabel where no query has the column
   const std::int32_t* values = nullptr;
+  const double* norms = nullptr;  ///< as in QueryRows
 };
 
 /// How a slice is cut: blocks of 1,024 items that begin anew with each tile.

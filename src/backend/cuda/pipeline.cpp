@@ -192,7 +192,7 @@ float Pipeline::exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t
                                std::int64_t item) const {
   const std::int64_t query = options_.grid.queries(tile.row).begin - batch_.range.begin + row;
   const std::int64_t at = options_.grid.items(tile.column).begin - chunk.range.begin + item;
-  return to_cosine(exact_sum(batch_.rows, query, chunk.rows, at), inverse_one(options_.arithmetic));
+  return exact_score(batch_.rows, query, chunk.rows, at, options_.arithmetic);
 }
 
 bool Pipeline::holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned) const {

@@ -30,8 +30,9 @@ DeviceQueries::DeviceQueries(const UnitRows& rows, std::int64_t tile_queries, co
   relabel(rows, stream);
   arrange(rows, tile_queries, stream);
   upload_vocabulary(rows, stream);
+  upload_all<double>(rows.norms, norms_, stream);
   view_ = {rows.rows(),   vocabulary_.size(), offsets_.data(), entries_.data(),
-           order_.data(), columns_.data(),    labels_.data()};
+           order_.data(), columns_.data(),    labels_.data(),  norms_.data()};
 }
 
 void DeviceQueries::relabel(const UnitRows& rows, const Stream& stream) {
@@ -78,7 +79,7 @@ void DeviceQueries::upload_vocabulary(const UnitRows& rows, const Stream& stream
 }
 
 std::int64_t DeviceQueries::bytes(std::int64_t rows, std::int64_t entries, std::int64_t labels) {
-  return (rows + 1) * 8 + entries * 8 + rows * 4 + labels * 8;
+  return (rows + 1) * 16 + entries * 8 + rows * 4 + labels * 8;
 }
 
 }  // namespace bulksim::cuda

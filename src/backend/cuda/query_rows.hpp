@@ -38,6 +38,7 @@ class DeviceQueries {
   DeviceBuffer<std::uint32_t> order_;
   DeviceBuffer<std::uint32_t> columns_;
   DeviceBuffer<std::uint32_t> labels_;
+  DeviceBuffer<double> norms_;
   QueryRows view_;
 };
 

@@ -31,7 +31,9 @@ struct TileGroup {
   int long_rows[kGroupTiles] = {};           ///< first so many in `order` go to the long-row kernel
   std::int64_t first_block = 0;              ///< of the slice
   std::int64_t blocks = 0;
-  float inverse_one = 1.0f;  ///< of the grid
+  float inverse_one = 1.0f;             ///< of the grid
+  const double* query_norms = nullptr;  ///< of the batch; null: scores are cosines
+  const double* item_norms = nullptr;   ///< of the slice
   ExpScale exp_scale;
   float* values = nullptr;
   unsigned long long* row_sums = nullptr;

@@ -56,6 +56,8 @@ void SecondOpinion::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to)
   group.first_row[0] = rows.begin;
   group.blocks = blocks;
   group.inverse_one = inverse_one(options_.arithmetic);
+  group.query_norms = queries_.view().norms;
+  group.item_norms = slot.view().norms;
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = values.data();
   group.terms = terms.data();

@@ -175,7 +175,7 @@ Error TileFeeder::out_of_memory(const Slice& slice) const {
       ExitCode::kMemory,
       "the device " + device_.description() + " has " + std::to_string(device_.free_bytes()) +
           " bytes free, and one column of tiles needs about " + std::to_string(slice_bytes(slice)) +
-          " = 56 x " + std::to_string(entries) + " entries + 16 x " +
+          " = 56 x " + std::to_string(entries) + " entries + 32 x " +
           std::to_string(slice.items.size()) + " items + " + std::to_string(blocks_per_tile()) +
           " blocks x 33/4 x " + std::to_string(labels) +
           " labels, beside the queries (choose a smaller --tile, or a device with more memory)"};
@@ -205,7 +205,7 @@ bool TileFeeder::run_slice(const std::shared_ptr<ChunkInFlight>& chunk, const Sl
     const auto some = same_column(left, static_cast<std::size_t>(group_tiles_));
     const bool new_column = !before || before->tiles.front().column != some.front().column;
     if (new_column) sum_columns(slice, chunk->chunk, slot, some.front().column);
-    const Group group = launch(slice, blocks, some);
+    const Group group = launch(slice, slot, blocks, some);
     if (before && !send_down(chunk, *before, ring, deliver)) return false;
     before = group;
     left = left.subspan(some.size());
@@ -228,8 +228,8 @@ void TileFeeder::sum_columns(const Slice& slice, const ItemChunk& chunk, const I
                      queries_->view().labels, column_sums_.data(), compute_);
 }
 
-TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemBlocks& blocks,
-                                     std::span<const TileId> tiles) {
+TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
+                                     const ItemBlocks& blocks, std::span<const TileId> tiles) {
   Results& results = results_[next_results_];
   next_results_ = 1 - next_results_;
   results.downloaded.hold(compute_);
@@ -243,6 +243,8 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemBlocks& block
   group.first_block = (tiles.front().column - slice.first_column) * blocks_per_tile();
   group.blocks = blocks_per_tile();
   group.inverse_one = inverse_one(options_.arithmetic);
+  group.query_norms = queries_->view().norms;
+  group.item_norms = slot.view().norms;
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = results.values.data();
   group.row_sums = results.row_sums.data();

@@ -98,7 +98,8 @@ class TileFeeder {
                  const Deliver& deliver);
   void sum_columns(const Slice& slice, const ItemChunk& chunk, const ItemSlot& slot,
                    std::int64_t column);
-  Group launch(const Slice& slice, const ItemBlocks& blocks, std::span<const TileId> tiles);
+  Group launch(const Slice& slice, const ItemSlot& slot, const ItemBlocks& blocks,
+               std::span<const TileId> tiles);
   bool send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group, TileRing& ring,
                  const Deliver& deliver);
 
