@@ -60,7 +60,6 @@ void FailureRecord::write(ExitCode code, const std::string& sentence, int error_
     const std::lock_guard lock(mutex_);
     if (folder_.empty() || written_) return;
     written_ = true;
-    calls_.mkdir(folder_.c_str(), 0777);  // another rank may have made it
     nlohmann::ordered_json json = {
         {"schema", 1},           {"cause", sentence},    {"exit_code", static_cast<int>(code)},
         {"errno", error_number}, {"rank", rank_.load()}, {"host", host_name()},

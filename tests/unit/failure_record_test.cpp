@@ -17,6 +17,7 @@ nlohmann::json read_json(const std::string& path) {
 
 TEST(FailureRecord, TellsWhoHasFailedWhereAndWhy) {
   const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "errors");
   FailureRecord record(system_file_calls());
   record.set_rank(7);
   record.open(folder / "errors", 3);
@@ -38,6 +39,7 @@ TEST(FailureRecord, TellsWhoHasFailedWhereAndWhy) {
 
 TEST(FailureRecord, TheFirstOfAnAttemptIsTheRootCause) {
   const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "errors");
   for (const int attempt : {1, 2}) {
     for (const int rank : {4, 2}) {
       FailureRecord record(system_file_calls());
@@ -54,6 +56,7 @@ TEST(FailureRecord, TheFirstOfAnAttemptIsTheRootCause) {
 
 TEST(FailureRecord, KeepsTheFirstFailureOfAProcess) {
   const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "errors");
   FailureRecord record(system_file_calls());
   record.open(folder / "errors", 1);
   record.write(ExitCode::kIoError, "the cause", 0, {});
@@ -67,7 +70,7 @@ TEST(FailureRecord, WritesNothingBeforeThereIsAPlaceAndAfterItIsGone) {
   const TemporaryFolder folder;
   FailureRecord early(system_file_calls());
   FailureRecord late(system_file_calls());
-  late.open(folder / "published/errors", 1);
+  late.open(folder / "errors", 1);
 
   early.write(ExitCode::kUsage, "no such option", 0, {});
   late.write(ExitCode::kIoError, "too late", 0, {});

@@ -19,8 +19,8 @@ class FailureRecord {
   explicit FailureRecord(FileCalls& calls) : calls_(calls) {}
 
   void set_rank(int rank) { rank_ = rank; }
-  /// From now on failures of this attempt go to `folder`, which is made when it is needed. Where
-  /// its parent is gone the run has been published, and nothing is written.
+  /// From now on failures of this attempt go to `folder`. Once that is gone the run is being
+  /// published, and nothing is written: it would become a part of the result.
   void open(const std::string& folder, std::int64_t attempt);
   /// Writes the first failure of this process, where there is a place for it. Never throws.
   void write(ExitCode code, const std::string& sentence, int error_number,
