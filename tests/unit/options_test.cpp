@@ -82,7 +82,7 @@ TEST(Options, RangesOfRowsTakeSuffixesAndAreChecked) {
   }
 }
 
-TEST(Options, Float16IsForTheMatrixAndDotForTheCpu) {
+TEST(Options, Float16IsForTheMatrixAlone) {
   const auto config =
       make_job_config(parse({"a", "-o", "x", "--dtype", "float16", "--metric", "dot"}));
 
@@ -90,9 +90,6 @@ TEST(Options, Float16IsForTheMatrixAndDotForTheCpu) {
   EXPECT_EQ(config.metric, Metric::kDot);
   expect_error(ExitCode::kUsage, {"--dtype float16"}, [] {
     make_job_config(parse({"a", "-o", "x", "-k", "5", "--dtype", "float16"}));
-  });
-  expect_error(ExitCode::kUsage, {"--metric dot"}, [] {
-    make_job_config(parse({"a", "-o", "x", "--metric", "dot", "--backend", "cuda"}));
   });
 }
 
