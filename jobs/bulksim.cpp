@@ -20,6 +20,7 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {compute_syntax, run_compute_command},
       {plan_syntax, run_plan_command},
+      {estimate_syntax, run_estimate_command},
       {import_syntax, run_import},
       {show_syntax, run_show},
       {export_syntax, run_export},
@@ -29,6 +30,7 @@ const std::vector<Command>& commands() {
       {use_syntax, run_use},
       {prune_syntax, run_prune},
       {repair_syntax, run_repair_command},
+      {report_syntax, run_report},
       {generate_syntax, run_generate},
       {bench_syntax, run_bench},
   };

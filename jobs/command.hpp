@@ -16,12 +16,14 @@ struct Command {
 
 int run_bench(const std::vector<std::string>& words);
 int run_compute_command(const std::vector<std::string>& words);
+int run_estimate_command(const std::vector<std::string>& words);
 int run_export(const std::vector<std::string>& words);
 int run_generate(const std::vector<std::string>& words);
 int run_import(const std::vector<std::string>& words);
 int run_plan_command(const std::vector<std::string>& words);
 int run_prune(const std::vector<std::string>& words);
 int run_repair_command(const std::vector<std::string>& words);
+int run_report(const std::vector<std::string>& words);
 int run_show(const std::vector<std::string>& words);
 int run_status(const std::vector<std::string>& words);
 int run_use(const std::vector<std::string>& words);
@@ -29,11 +31,13 @@ int run_verify(const std::vector<std::string>& words);
 int run_versions(const std::vector<std::string>& words);
 
 CommandSyntax bench_syntax();
+CommandSyntax estimate_syntax();
 CommandSyntax export_syntax();
 CommandSyntax generate_syntax();
 CommandSyntax plan_syntax();
 CommandSyntax prune_syntax();
 CommandSyntax repair_syntax();
+CommandSyntax report_syntax();
 CommandSyntax show_syntax();
 CommandSyntax status_syntax();
 CommandSyntax use_syntax();

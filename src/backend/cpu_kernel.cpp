@@ -37,6 +37,9 @@ static_assert(kFineRows % kStepItems == 0);
 // behind it. A third of the time of the last pass.
 constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
+// A query with so many dense columns has few cosines that are 0: putting the others together for
+// their terms would not pay.
+constexpr std::size_t kDenseRow = 5;
 
 /// Brings the line of array[at] to the L1 cache; the element need not exist.
 template <class T>
@@ -97,6 +100,7 @@ struct LastPass {
   std::size_t column_count;
   std::int64_t* HWY_RESTRICT column_sums;
   Scale scale;
+  bool lists_nonzero;  // whether the cosines that are not 0 are put together
 };
 
 /// Lines of the output that the coming stores need.
@@ -134,7 +138,9 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       Scores::store(groups[g], pass.scale, at, out + g * kGroupItems);
       store(zero, pass.sums + at);
     }
-    if constexpr (kTerms == Terms::kOn) append_nonzero(out, kStepItems, nonzero);
+    if constexpr (kTerms == Terms::kOn) {
+      if (pass.lists_nonzero) append_nonzero(out, kStepItems, nonzero);
+    }
   }
   HWY_ALIGN std::int64_t lanes[kLanes];
   hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
@@ -157,8 +163,10 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     add_list(block.postings() + list.start, list.groups, list.weight, sums);
   }
 
-  const LastPass pass{sums, block.dense(), scratch.dense(), parted.dense, task.column_sums, scale};
   const auto items = static_cast<std::size_t>(block.items());
+  const bool is_full = parted.dense >= kDenseRow && items % kFineRows == 0;
+  const LastPass pass{sums,  block.dense(), scratch.dense(), parted.dense, task.column_sums,
+                      scale, !is_full};
   std::int64_t failed = 0;
   for (std::size_t begin = 0; begin < items; begin += kFineRows) {
     const std::size_t end = HWY_MIN(begin + kFineRows, items);
@@ -173,7 +181,11 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     }
     failed += sum != parted.expected[begin / kFineRows];
     if constexpr (kTerms == Terms::kOn) {
-      if (!query.empty()) *terms = term_of(nonzero, end - begin, task.exp_scale, scale.inverse_one);
+      if (is_full) {
+        *terms = term_of_whole(out + begin, task.exp_scale, scale.inverse_one);
+      } else if (!query.empty()) {
+        *terms = term_of(nonzero, end - begin, task.exp_scale, scale.inverse_one);
+      }
       ++terms;
     }
   }

@@ -15,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/core/types.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bulksim {
@@ -51,6 +52,11 @@ HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScal
   return block_term({list.values, list.size}, zeros, scale, inverse_one);
 }
 
+HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, ExpScale scale,
+                                   float inverse_one) {
+  return block_term({cosines, std::size_t{kFineRows}}, 0, scale, inverse_one);
+}
+
 #else
 
 using Words = hn::RebindToSigned<Floats>;
@@ -84,6 +90,18 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
           short_exp2(hn::NegMulAdd(largest, per_cosine, whole))};
 }
 
+/// Rounds what is below 2^31. NearestInt takes care of larger values too, in four instructions
+/// more.
+HWY_INLINE hn::Vec<Words> nearest_int(FloatVector value) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return hn::Vec<Words>{_mm512_cvtps_epi32(value.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Vec<Words>{_mm256_cvtps_epi32(value.raw)};
+#else
+  return hn::NearestInt(value);
+#endif
+}
+
 /// As exp_term.
 HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   const Floats d;
@@ -93,26 +111,22 @@ HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   const auto r = hn::MulSub(c, e.per_cosine, hn::Sub(rounded, e.shift));
   const auto power = hn::Mul(short_exp2(r), e.factor);
   const auto bits = hn::Add(hn::BitCast(di, power), hn::ShiftLeft<23>(hn::BitCast(di, rounded)));
-  return hn::NearestInt(hn::BitCast(d, bits));
+  return nearest_int(hn::BitCast(d, bits));
 }
 
-/// As block_term. The list is filled up with one value, whose terms then count as often as they
-/// are too many or too few.
-HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
-                             float inverse_one) {
+/// Sum of the terms of cosines, a whole number of vector pairs, of which `filler` is one; its term
+/// is added `missing` times on top.
+HWY_INLINE BlockTerm sum_terms(const float* HWY_RESTRICT cosines, std::size_t size,
+                               FloatVector filler, std::int64_t missing, ExpScale scale,
+                               float inverse_one) {
   const Floats d;
   const LongWords dw;
   const std::size_t lanes = hn::Lanes(d);
-  const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
-  hn::StoreU(filler, d, list.values + list.size);
-  hn::StoreU(filler, d, list.values + list.size + lanes);
-  const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
-
   auto most = filler;
   auto most_too = filler;
-  for (std::size_t at = 0; at < padded; at += 2 * lanes) {
-    most = hn::Max(most, hn::Load(d, list.values + at));
-    most_too = hn::Max(most_too, hn::Load(d, list.values + at + lanes));
+  for (std::size_t at = 0; at < size; at += 2 * lanes) {
+    most = hn::Max(most, hn::LoadU(d, cosines + at));
+    most_too = hn::Max(most_too, hn::LoadU(d, cosines + at + lanes));
   }
   const auto largest = hn::MaxOfLanes(d, hn::Max(most, most_too));
   const ExpVectors e = exp_vectors(largest, scale);
@@ -120,18 +134,37 @@ HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScal
   // two terms stay below 2^32; their 64-bit pairs are added as a whole and as high halves
   auto pairs = hn::Zero(dw);
   auto highs = hn::Zero(dw);
-  for (std::size_t at = 0; at < padded; at += 2 * lanes) {
-    const auto two = hn::BitCast(dw, hn::Add(exp_terms(hn::Load(d, list.values + at), e),
-                                             exp_terms(hn::Load(d, list.values + at + lanes), e)));
+  for (std::size_t at = 0; at < size; at += 2 * lanes) {
+    const auto two = hn::BitCast(dw, hn::Add(exp_terms(hn::LoadU(d, cosines + at), e),
+                                             exp_terms(hn::LoadU(d, cosines + at + lanes), e)));
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
   }
   const std::uint64_t high = hn::GetLane(hn::SumOfLanes(dw, highs));
   const std::uint64_t low = hn::GetLane(hn::SumOfLanes(dw, pairs)) - (high << 32);
-  const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
-  const std::int64_t filler_term = hn::GetLane(exp_terms(filler, e));
+  const std::int64_t more = missing * hn::GetLane(exp_terms(filler, e));
   return {in_grid_units(hn::GetLane(largest), inverse_one),
-          static_cast<std::int64_t>(low + high) + missing * filler_term};
+          static_cast<std::int64_t>(low + high) + more};
+}
+
+/// As block_term. The list is filled up with one value, whose term then counts as often as it is
+/// too much or too little.
+HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
+                             float inverse_one) {
+  const Floats d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
+  hn::StoreU(filler, d, list.values + list.size);
+  hn::StoreU(filler, d, list.values + list.size + lanes);
+  const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
+  const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
+  return sum_terms(list.values, padded, filler, missing, scale, inverse_one);
+}
+
+/// The same for all cosines of a whole fine block, 0 or not.
+HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, ExpScale scale,
+                                   float inverse_one) {
+  return sum_terms(cosines, kFineRows, hn::Set(Floats(), cosines[0]), 0, scale, inverse_one);
 }
 
 #endif

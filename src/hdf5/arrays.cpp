@@ -20,6 +20,8 @@ hid_t type_of(Element element) {
       return H5T_STD_U64LE;
     case Element::kFloat32:
       return H5T_IEEE_F32LE;
+    case Element::kFloat64:
+      return H5T_IEEE_F64LE;
   }
   return -1;
 }
@@ -52,6 +54,38 @@ std::int64_t create_array(const File& file, const std::string& name, Element ele
   // An array without an element lies nowhere, and HDF5 gives no usable answer for it.
   if (std::find(extent.begin(), extent.end(), 0) != extent.end()) return kArraysAt;
   return static_cast<std::int64_t>(H5Dget_offset(array.get()));
+}
+
+void create_group(const File& file, const std::string& name) {
+  const PropertyList creation(H5Pcreate(H5P_GROUP_CREATE), "make group properties");
+  check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
+  const Handle<H5Gclose> group(
+      H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+      "create the group '" + name + "'");
+}
+
+void write_array(const File& file, const std::string& name, Element element,
+                 const std::vector<hsize_t>& extent, const void* elements) {
+  const Dataspace space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                        "make a space");
+  const PropertyList creation = dataset_creation();
+  const Dataset array(H5Dcreate2(file.get(), name.c_str(), type_of(element), space.get(),
+                                 H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                      "create the array '" + name + "'");
+  check(H5Dwrite(array.get(), type_of(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements),
+        "write the array '" + name + "'");
+}
+
+void read_array(const File& file, const std::string& name, Element element, std::size_t count,
+                void* to) {
+  const std::string what = "read the array '" + name + "'";
+  const Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
+  const Dataspace space(H5Dget_space(array.get()), what, ExitCode::kDataError);
+  if (H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(count)) {
+    throw Error(ExitCode::kDataError, "the array '" + name + "' has another size than it should");
+  }
+  check(H5Dread(array.get(), type_of(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, to), what,
+        ExitCode::kDataError);
 }
 
 }  // namespace bulksim::h5

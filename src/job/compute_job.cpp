@@ -10,13 +10,9 @@
 
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/job/agreement.hpp"
-#include "bulksim/job/progress.hpp"
-#include "bulksim/job/tile_output.hpp"
-#include "bulksim/storage/journal.hpp"
 #include "bulksim/storage/run_directory.hpp"
-#include "bulksim/storage/tile_files.hpp"
-#include "bulksim/storage/tile_log.hpp"
 #include "bulksim/storage/unsynced_calls.hpp"
+#include "job/block_reduction.hpp"
 #include "job/metrics.hpp"
 #include "job/pairs_run.hpp"
 #include "job/publication.hpp"
@@ -25,6 +21,7 @@
 #include "job/run_setup.hpp"
 #include "job/run_steps.hpp"
 #include "job/run_work.hpp"
+#include "job/tile_work.hpp"
 #include "job/trial.hpp"
 
 namespace bulksim {
@@ -36,7 +33,7 @@ constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
 
 void announce_time(const JobConfig& config, const RunSetup& setup, const PartSet& parts,
                    JobContext context) {
-  if (output_bytes(parts.layouts) < kWorthATrial) return;
+  if (output_bytes(setup.plan.grid, parts) < kWorthATrial) return;
   const Trial trial = run_trial(config, setup, context);
   context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
                    {{"seconds", trial.seconds}});
@@ -59,15 +56,18 @@ void gather_digests(const std::vector<std::int64_t>& tiles, const std::vector<Di
   }
 }
 
-/// False when the tiles were left at a border, because a stop was requested.
-bool streamed_all(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  SimilarityBackend& backend, RunSink& sink) {
-  try {
-    stream_tiles(setup, tiles, backend, sink);
-    return true;
-  } catch (const Stopped&) {
-    return false;
+/// The tiles that are not to do, of which each rank takes some.
+std::vector<std::int64_t> done_before(const std::vector<std::int64_t>& to_do, std::int64_t count) {
+  std::vector<std::int64_t> tiles;
+  auto next = to_do.begin();
+  for (std::int64_t tile = 0; tile < count; ++tile) {
+    if (next != to_do.end() && *next == tile) {
+      ++next;
+    } else {
+      tiles.push_back(tile);
+    }
   }
+  return tiles;
 }
 
 /// One run, step by step; what a step finds out the next ones use.
@@ -88,7 +88,7 @@ class ComputeRun {
   void take_output_once(RunDirectory& directory);
   void take_up();
   void compute();
-  void compute_tiles(TileFiles& files, TileLog* log, const std::vector<std::int64_t>& tiles);
+  void sum_blocks(std::vector<std::int64_t> tiles);
   std::string publish_result();
   std::string publish_as_rank_0();
 
@@ -104,16 +104,15 @@ class ComputeRun {
   std::unique_ptr<Lease> lease_;
   RunWork work_;
   bool taken_ = false;  ///< the output is ours; rank 0 has the lease
-  bool stopped_ = false;
-  std::int64_t done_ = 0;  ///< tiles of this rank
-  std::vector<Digest> digests_;
   std::int64_t outside_ = 0;
+  std::optional<BlockMap> blocks_;
 };
 
 std::string ComputeRun::run() {
   setup_ = set_up_run(config_, import_folder(), context_, timer_);
   report_.surveys = setup_.surveys;
   announce(setup_, context_.log);
+  blocks_ = setup_.estimate;
   timer_.begin("lay out");
   directory_.emplace(context_.calls, config_.output, setup_.plan.id());
   parts_ = make_layout(setup_.plan, *directory_);
@@ -170,50 +169,34 @@ void ComputeRun::compute() {
   const auto& tiles = shares[static_cast<std::size_t>(comm().rank())];
   timer_.begin("compute");
   if (lease_) lease_->set_phase("compute");
-  TileFiles files(context_.calls, plan.grid, parts_.paths, parts_.layouts, TileAccess::kReadWrite);
-  if (config_.durability == Durability::kOff || tiles.empty()) {
-    compute_tiles(files, nullptr, tiles);
-  } else {
-    Journal journal(context_.calls, directory_->journal_path(work_.attempt, comm().rank()),
-                    {plan.id(), work_.attempt, comm().rank()});
-    TileLog log(journal, files, parts_.layouts.front().tile_bytes, config_.commit);
-    compute_tiles(files, &log, tiles);
-    timer_.begin("sync");
-    log.finish();
-  }
+  const TileOutcome outcome = compute_tiles(
+      {config_, setup_, parts_, directory_->journal_path(work_.attempt, comm().rank()),
+       work_.attempt, lease_.get(), tiles, std::ssize(work_.to_do)},
+      timer_, context_);
   comm().wait_for_all();
-  report_.computed_tiles = done_;
-  end_if_stopped(stopped_, done_, work_.resumed, plan.grid.count(), context_);
-  gather_digests(tiles, digests_, shares, comm(), work_.digests);
+  report_.take(outcome);
+  outside_ = outcome.outside;
+  end_if_stopped(outcome.stopped, outcome.done, work_.resumed, plan.grid.count(), context_);
+  gather_digests(tiles, outcome.digests, shares, comm(), work_.digests);
+  if (parts_.has_terms()) sum_blocks(tiles);
 }
 
-void ComputeRun::compute_tiles(TileFiles& files, TileLog* log,
-                               const std::vector<std::int64_t>& tiles) {
+/// `tiles` are those that this rank has computed; with those of earlier attempts each has one rank.
+void ComputeRun::sum_blocks(std::vector<std::int64_t> tiles) {
+  timer_.begin("block sums");
   const Plan& plan = setup_.plan;
-  const auto tile_bytes = plan.grid.tile().cells() * bytes_of(plan.value_type);
-  TileOutput::Options options{.log = log, .type = plan.value_type};
-  if (config_.guard == Guard::kOn) options.most = largest_score(plan.arithmetic);
-  if (lease_) {
-    options.before_tile = [this] {
-      if (lease_->lost()) lease_->check();
-    };
-  }
-  Progress progress(context_.log, std::ssize(tiles), tile_bytes * std::ssize(work_.to_do));
-  TileOutput output(plan.grid, files, progress, std::move(options));
-  RunSink sink(plan, output, context_);
-  const auto backend = make_backend(plan, setup_.resources);
-  stopped_ = !streamed_all(setup_, tiles, *backend, sink);
-  report_.backend = backend->description();
-  report_.recomputed_tiles = backend->recomputed_tiles();
-  report_.zero_tiles = output.zero_tiles();
-  digests_ = output.digests();
-  outside_ = output.outside();
-  done_ = progress.done();
+  const auto earlier = share_tiles(done_before(work_.to_do, plan.grid.count()), plan,
+                                   setup_.surveys.items, comm().size());
+  const auto& mine = earlier[static_cast<std::size_t>(comm().rank())];
+  tiles.insert(tiles.end(), mine.begin(), mine.end());
+  TermFiles terms(context_.calls, plan.grid, parts_.terms, parts_.layouts, TileAccess::kRead);
+  blocks_ = reduce_block_sums(
+      plan, [&](TileId tile, std::span<BlockTerm> to) { terms.read(tile, to); }, tiles, comm());
 }
 
 std::string ComputeRun::publish_result() {
   timer_.begin("publish");
-  report_.collect(config_, setup_, parts_.layouts, context_.mpi);
+  report_.collect(config_, setup_, output_bytes(setup_.plan.grid, parts_), context_.mpi);
   std::array<std::int64_t, 1> outside{outside_};
   comm().all_reduce_sum(outside);
   outside_ = outside[0];
@@ -246,6 +229,7 @@ std::string ComputeRun::publish_as_rank_0() {
         report_.to_json(timer_),
         setup_.resources.threads,
         still_ours};
+    if (blocks_) publication.blocks = &*blocks_;
     if (work_.resumed == 0) publication.outside = outside_;
     result = publish(*directory_, publication, context_.calls);
   }

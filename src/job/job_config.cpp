@@ -5,8 +5,10 @@
 #include <map>
 #include <sstream>
 
+#include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/import_job.hpp"
+#include "bulksim/storage/run_directory.hpp"
 
 namespace bulksim {
 
@@ -69,74 +71,6 @@ Deadlines parse_deadlines(const std::string& text) {
     }
   }
   return deadlines;
-}
-
-CommandSyntax compute_syntax() {
-  using enum OptionKind;
-  return {
-      .name = "compute",
-      .usage = "ITEMS [QUERIES] -o OUT",
-      .summary =
-          "Computes the cosine (or the dot product) of every query with every item (without "
-          "QUERIES: of every\n"
-          "item with every item) and publishes the full matrix, or the pairs that are\n"
-          "wanted, under OUT: a folder of versions, or one ordinary file when OUT ends in\n"
-          ".h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv).",
-      .positionals = {"items", "queries"},
-      .options = {
-          {"items", 0, "", "sparse item rows: .csr, .npz, .jsonl, .jsonl.gz, or an imported .h5"},
-          {"queries", 0, "", "sparse query rows, in any of these formats"},
-          {"output", 'o', "", "folder of versions, or one file NAME.h5 (pairs: .npz, .tsv)"},
-          {"metric", 0, "cosine", "cosine or dot (sums of products; of integers exact)"},
-          {"dtype", 0, "float32",
-           "of the full matrix: float32 or float16 (adds an error of 2.4e-4)"},
-          {"threshold", 't', "", "only pairs with at least this score"},
-          {"below", 0, "", "only pairs with less than this score"},
-          {"nonzero", 0, "", "only pairs with a score other than 0", kFlag},
-          {"top-k", 'k', "", "the k best items of each query"},
-          {"sample-per-query", 0, "", "so many items of each query, drawn at random"},
-          {"seed", 0, "1", "of the sample"},
-          {"pairs", 0, "", "of equal sides: upper (i < j, each once) or both"},
-          {"include-self", 0, "", "of equal sides: pairs of a row with itself too", kFlag},
-          {"queries-range", 0, "", "only these rows of the queries, A:B (from A, before B)"},
-          {"items-range", 0, "", "only these rows of the items, A:B"},
-          {"item-ids", 0, "", "names of the items, one a line; without it those of the source"},
-          {"query-ids", 0, "", "names of the queries, one a line"},
-          {"vocab", 0, "", "terms of the columns, one a line, for both sides"},
-          {"keys", 0, "terms", "keys of JSONL vectors: terms or index (numbers of columns)"},
-          {"zero-rows", 0, "zero", "rows without values: zero (cosine 0), nan or error"},
-          {"strict", 0, "",
-           "refuse rows that are unsorted or without values, duplicates and explicit zeros", kFlag},
-          {"pad-dims", 0, "", "let queries and items differ in their number of columns", kFlag},
-          {"backend", 0, "auto",
-           "what computes: cpu, cuda, or auto (the GPUs where there are any)"},
-          {"threads", 'j', "", "threads of a rank; without it: the cores it may use"},
-          {"memory", 0, "", "bytes a rank may use (K, M, G, T); without it: 70 % of what is free"},
-          {"max-output", 0, "", "most bytes to write; without it: half of the free space"},
-          {"max-hours", 0, "", "stop in time to end within this many hours, with exit code 75"},
-          {"tile", 0, "", "tile of the output, QxI; part of the plan"},
-          {"parts", 0, "", "number of part files; part of the plan"},
-          {"chunk", 'c', "", "item rows in flight, rounded up to whole tiles"},
-          {"recompute", 0, "", "make a new version though the same result is published", kFlag},
-          {"durability", 0, "on", "off: no syncs, no lease, no journal; a stop loses the run"},
-          {"verify", 0, "sample", "tiles read again before publishing: none, sample or full"},
-          {"guard", 0, "", "do not publish what differs too much from the version before", kFlag},
-          {"accept-change", 0, "", "publish it all the same", kFlag},
-          {"keep", 0, "3", "versions to keep, the current one always"},
-          {"keep-days", 0, "7", "days after which unfinished work of other plans is removed"},
-          {"commit-bytes", 0, "1G", "finished tiles are made durable each so many bytes a rank"},
-          {"commit-seconds", 0, "30", "or after so many seconds"},
-          {"metrics-file", 0, "", "a second place for the metrics of the run"},
-          {"deadlines", 0, "init=180,read=300,tile=120,write=300,collective=120",
-           "seconds after which a step counts as stuck and the run ends with 69"},
-          {"core", 0, "", "allow core dumps, which hold parts of the embeddings", kFlag},
-          {"config", 0, "", "file of lines 'option = value'; the command line wins"},
-          {"print-config", 0, "", "print the effective options and stop", kFlag},
-          {"log-format", 0, "human", "human or json, one object a line"},
-          {"quiet", 'q', "", "warnings and errors only", kFlag},
-          {"verbose", 'v', "", "more about plan and phases", kFlag},
-          {"help", 'h', "", "this text", kFlag},
-      }};
 }
 
 namespace {
@@ -210,6 +144,61 @@ std::optional<ResultCut> parse_cut(const OptionValues& options) {
   return cut;
 }
 
+void set_selection(const OptionValues& options, JobConfig& config) {
+  constexpr std::int64_t kMostStride = 64;
+  config.select = parse_selection(options);
+  config.stride = options.integer("stride", 1, kMostStride);
+  if (!config.select) return;
+  if (config.metric == Metric::kDot) {
+    throw Error(ExitCode::kUsage,
+                "tiles are selected by cosines: --metric dot does not go with it");
+  }
+  if (config.cut || config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn) {
+    throw Error(
+        ExitCode::kUsage,
+        "--select-mass and --select-share leave out parts of the full matrix: no pairs, and "
+        "no block sums, which need every score");
+  }
+  if (config.zero_rows == ZeroRows::kNan) {
+    throw Error(ExitCode::kUsage,
+                "NaN marks what is not selected: --zero-rows nan does not go with it");
+  }
+}
+
+void set_block_sums(const OptionValues& options, JobConfig& config) {
+  constexpr BlockSumsWanted kWanted[] = {BlockSumsWanted::kAuto, BlockSumsWanted::kOn,
+                                         BlockSumsWanted::kOff};
+  config.block_sums = kWanted[options.choice("block-sums", {"auto", "on", "off"})];
+  config.softmax_scale = options.real("softmax-scale", kLeastSoftmaxScale, kMostSoftmaxScale);
+  config.mode = options.choice("mode", {"full", "blocks"}) == 1 ? Mode::kBlocks : Mode::kFull;
+  if (config.mode == Mode::kBlocks && config.cut) {
+    throw Error(ExitCode::kUsage,
+                "--mode blocks writes no pairs: leave --threshold, --nonzero, "
+                "--top-k and the like out");
+  }
+  const bool asked = config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn;
+  if (asked && config.metric == Metric::kDot) {
+    throw Error(ExitCode::kUsage, "block sums are for cosines: --metric dot does not go with them");
+  }
+  if (config.mode == Mode::kBlocks && config.block_sums == BlockSumsWanted::kOff) {
+    throw Error(ExitCode::kUsage, "--mode blocks and --block-sums off leave nothing to write");
+  }
+  if (config.block_sums == BlockSumsWanted::kOn && config.cut) {
+    throw Error(ExitCode::kUsage,
+                "block sums need every score, and pairs skip most: compute them apart, with --mode "
+                "blocks");
+  }
+}
+
+/// One ordinary file holds a matrix or pairs, and no block sums.
+void check_output_form(const JobConfig& config) {
+  const bool wants_map =
+      config.mode == Mode::kBlocks || config.select || config.block_sums == BlockSumsWanted::kOn;
+  if (!wants_map || output_form(config.output) == OutputForm::kVersions) return;
+  throw Error(ExitCode::kUsage, "block sums and selections go into a folder, and '" +
+                                    config.output + "' is one file: give a folder to --output");
+}
+
 /// Files that hold pairs cannot hold a matrix.
 void check_output_suffix(const JobConfig& config) {
   if (config.cut || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv"))) return;
@@ -236,6 +225,19 @@ void set_keeping(const OptionValues& options, JobConfig& config) {
 }
 
 }  // namespace
+
+std::optional<Selection> parse_selection(const OptionValues& options) {
+  if (options.has("select-mass") && options.has("select-share")) {
+    throw Error(ExitCode::kUsage, "--select-mass and --select-share exclude each other");
+  }
+  if (options.has("select-mass")) {
+    return Selection{SelectBy::kMass, options.real("select-mass", 0, 1)};
+  }
+  if (options.has("select-share")) {
+    return Selection{SelectBy::kShare, options.real("select-share", 0, 1)};
+  }
+  return std::nullopt;
+}
 
 JobConfig make_job_config(const OptionValues& options) {
   options.required("items", "the item file ITEMS");
@@ -278,6 +280,9 @@ JobConfig make_repair_config(const OptionValues& options) {
   if (config.cut && config.value_type == ValueType::kFloat16) {
     throw Error(ExitCode::kUsage, "--dtype float16 is for the full matrix: pairs have float32");
   }
+  set_block_sums(options, config);
+  set_selection(options, config);
+  check_output_form(config);
   check_output_suffix(config);
   set_keeping(options, config);
   return config;

@@ -7,6 +7,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/row_partition.hpp"
+#include "bulksim/storage/run_directory.hpp"
 
 namespace bulksim {
 
@@ -150,6 +151,12 @@ ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape)
   return cut;
 }
 
+bool wants_block_sums(const JobConfig& config) {
+  if (config.block_sums != BlockSumsWanted::kAuto) return config.block_sums == BlockSumsWanted::kOn;
+  return !config.cut && !config.select && config.metric == Metric::kCosine &&
+         output_form(config.output) == OutputForm::kVersions;
+}
+
 }  // namespace
 
 Plan make_plan(const JobConfig& config, const Surveys& surveys) {
@@ -171,7 +178,10 @@ Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
   plan.grid = TileGrid(shape, choose_tile(config, shape));
   if (config.cut) plan.cut = checked_cut(*config.cut, config, shape);
+  plan.mode = config.mode;
   if (plan.grid.count() == 0) return plan;
+  if (wants_block_sums(config)) plan.softmax_scale = config.softmax_scale;
+  if (config.select) plan.selection = {*config.select, config.stride, config.softmax_scale};
   plan.query_ids = surveys.queries.ids;
   plan.item_ids = surveys.items.ids;
   if (config.zero_rows == ZeroRows::kNan) {

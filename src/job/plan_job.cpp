@@ -1,7 +1,7 @@
 #include "bulksim/job/plan_job.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <cstdio>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/run_directory.hpp"
-#include "job/process_folder.hpp"
+#include "job/plan_folder.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
@@ -27,25 +27,6 @@ constexpr std::int64_t kPlannedTopK = 100;
 std::int64_t padded_cells(const TileGrid& grid) {
   return grid.count() * grid.tile().cells();
 }
-
-/// A folder beside the output that is gone when the plan is made. Rank 0 puts things there.
-class PlanFolder {
- public:
-  PlanFolder(const JobConfig& config, JobContext context) {
-    Communicator& comm = context.mpi.world();
-    if (comm.rank() == 0) {
-      folder_.emplace(context.calls, existing_folder(context.calls, config.output), context.log);
-    }
-    path_ = broadcast_text(comm, folder_ ? folder_->path() : "");
-  }
-
-  const std::string& path() const { return path_; }
-  void remove() { folder_.reset(); }
-
- private:
-  std::optional<ProcessFolder> folder_;
-  std::string path_;
-};
 
 /// Bytes of what else could be written for the same inputs, by option.
 Json alternatives(const RunSetup& setup, std::int64_t full) {

@@ -50,6 +50,20 @@ ResultCut cut_in(const nlohmann::json& json) {
   return cut;
 }
 
+nlohmann::ordered_json selection_json(const TileSelection& selection) {
+  return {{"by", selection.blocks.by == SelectBy::kMass ? "mass" : "share"},
+          {"bound", selection.blocks.bound},
+          {"stride", selection.stride},
+          {"softmax_scale", selection.softmax_scale}};
+}
+
+TileSelection selection_in(const nlohmann::json& json) {
+  const bool by_mass = json.at("by").get<std::string>() == "mass";
+  return {{by_mass ? SelectBy::kMass : SelectBy::kShare, json.at("bound").get<double>()},
+          json.at("stride").get<std::int64_t>(),
+          json.at("softmax_scale").get<double>()};
+}
+
 std::optional<NameFacts> ids_in(const nlohmann::json& side) {
   if (!side.contains("ids")) return std::nullopt;
   return NameFacts{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
@@ -67,8 +81,10 @@ std::string Plan::to_json() const {
   json["format"] = 1;
   json["arithmetic_version"] = kArithmeticVersion;
   json["metric"] = metric_name(arithmetic.metric);
-  json["mode"] = cut ? "pairs" : "full";
+  json["mode"] = cut ? "pairs" : mode == Mode::kBlocks ? "blocks" : "full";
   if (cut) json["pairs"] = cut_json(*cut);
+  if (softmax_scale) json["block_sums"] = {{"softmax_scale", *softmax_scale}};
+  if (selection) json["selection"] = selection_json(*selection);
   json["dtype"] = value_type == ValueType::kFloat16 ? "float16" : "float32";
   json["queries"] = side_json(grid.shape().queries, queries, query_ids);
   json["items"] = side_json(grid.shape().items, items, item_ids);
@@ -106,6 +122,11 @@ Plan Plan::from_json(const std::string& text) {
     plan.nan_cells = json.at("nan_cells").get<std::int64_t>();
     if (json.at("zero_rows").get<std::string>() == "nan") plan.zero_rows = ZeroRows::kNan;
     if (json.contains("pairs")) plan.cut = cut_in(json["pairs"]);
+    if (json.at("mode").get<std::string>() == "blocks") plan.mode = Mode::kBlocks;
+    if (json.contains("selection")) plan.selection = selection_in(json["selection"]);
+    if (json.contains("block_sums")) {
+      plan.softmax_scale = json["block_sums"].at("softmax_scale").get<double>();
+    }
     plan.query_ids = ids_in(json.at("queries"));
     plan.item_ids = ids_in(json.at("items"));
     if (json.contains("vocabulary")) {

@@ -7,8 +7,9 @@
 #include "bulksim/storage/embedded_index.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/similarity_file.hpp"
-#include "bulksim/storage/tile_inspection.hpp"
+#include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/versions.hpp"
+#include "job/block_reduction.hpp"
 #include "job/publish_guard.hpp"
 #include "job/row_names.hpp"
 
@@ -38,7 +39,7 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
   file.sync();
 }
 
-/// Looks at tiles once more, before anybody else does.
+/// Looks at tiles and terms once more, before anybody else does.
 void read_back(const Publication& publication, FileCalls& calls) {
   if (publication.config.read_back == ReadBack::kNone) return;
   const TileGrid& grid = publication.plan.grid;
@@ -46,17 +47,19 @@ void read_back(const Publication& publication, FileCalls& calls) {
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 0; tile < grid.count(); tile += stride)
     tiles.push_back(tile);
-  TileFiles files(calls, grid, publication.parts.paths, publication.parts.layouts,
-                  TileAccess::kRead);
-  const auto findings = inspect_tiles(files, grid, tiles, publication.threads);
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    if (findings[i].digest == publication.digests[static_cast<std::size_t>(tiles[i])]) continue;
-    const TileId id = grid.id(tiles[i]);
-    throw Error(ExitCode::kDataError,
-                "tile " + std::to_string(id.row) + "," + std::to_string(id.column) +
-                    " reads otherwise than it was written: this storage loses data, nothing was "
-                    "published; the same command computes the damaged tiles again");
-  }
+  const auto damaged = damaged_tiles(calls, grid, publication.parts, tiles, publication.digests,
+                                     publication.threads);
+  if (damaged.empty()) return;
+  const TileId id = grid.id(damaged.front());
+  throw Error(ExitCode::kDataError,
+              "tile " + std::to_string(id.row) + "," + std::to_string(id.column) +
+                  " reads otherwise than it was written: this storage loses data, nothing was "
+                  "published; the same command computes the damaged tiles again");
+}
+
+/// What a view shows: no part of a run without a matrix.
+std::vector<PartLayout> shown_layouts(const PartSet& parts) {
+  return parts.has_matrix() ? parts.layouts : std::vector<PartLayout>();
 }
 
 }  // namespace
@@ -88,7 +91,8 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run) {
     }
   }
   for (std::size_t part = 0; part < layout.layouts.size(); ++part) {
-    layout.paths.push_back(run.part_path(part));
+    if (plan.has_matrix()) layout.paths.push_back(run.part_path(part));
+    if (plan.softmax_scale) layout.terms.push_back(inside(run.staging(), term_file_name(part)));
   }
   return layout;
 }
@@ -99,26 +103,30 @@ std::string existing_folder(FileCalls& calls, std::string path) {
   return path;
 }
 
-std::int64_t output_bytes(const std::vector<PartLayout>& parts) {
+std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts) {
   std::int64_t bytes = 0;
-  for (const PartLayout& part : parts)
-    bytes += part.file_bytes;
+  for (const PartLayout& part : parts.layouts) {
+    if (parts.has_matrix()) bytes += part.file_bytes;
+    if (parts.has_terms()) bytes += term_file_bytes(grid, part);
+  }
   return bytes;
 }
 
 std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
                           const std::string& scratch) {
-  const std::int64_t tiles = output_bytes(parts.layouts);
+  const std::int64_t tiles = output_bytes(plan.grid, parts);
   if (form == OutputForm::kSingleFile) return tiles;
   const std::vector<Digest> digests(static_cast<std::size_t>(plan.grid.count()));
+  const BlockMap blocks = empty_block_map(plan);
   return tiles + std::ssize(plan.to_json()) + std::ssize(encode_tile_index(digests)) +
-         similarity_file_bytes(calls, scratch, plan.grid, parts.layouts, attributes_of(plan),
-                               name_widths(plan));
+         similarity_file_bytes(calls, scratch, plan.grid, shown_layouts(parts), attributes_of(plan),
+                               name_widths(plan),
+                               plan.softmax_scale || plan.selection ? &blocks : nullptr);
 }
 
 void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        JobContext context) {
-  const std::int64_t bytes = output_bytes(parts.layouts);
+  const std::int64_t bytes = output_bytes(plan.grid, parts);
   std::int64_t there = 0;
   for (std::size_t part = 0; part < parts.paths.size(); ++part) {
     if (exists(context.calls, parts.paths[part])) there += parts.layouts[part].file_bytes;
@@ -157,8 +165,11 @@ std::string publish(RunDirectory& run, const Publication& publication, FileCalls
     manifest.files.push_back(describe_file(calls, run.staging(), names.back(),
                                            layout.has_tiles() ? layout.data_offset : -1));
   }
-  write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, parts.layouts, names,
-                        attributes_of(plan), publication.names());
+  for (std::size_t part = 0; part < parts.terms.size(); ++part)
+    manifest.files.push_back(
+        describe_file(calls, run.staging(), term_file_name(part), kTermHeadBytes));
+  write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, shown_layouts(parts),
+                        names, attributes_of(plan), publication.names(), publication.blocks);
   replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(publication.digests));
   replace_file(calls, run.staging() + "/report.json", publication.report_json);
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"}) {

@@ -10,6 +10,7 @@
 #include "bulksim/job/compute_job.hpp"
 #include "bulksim/job/job_config.hpp"
 #include "bulksim/job/plan.hpp"
+#include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/part_file.hpp"
 #include "bulksim/storage/recovery.hpp"
 #include "bulksim/storage/result_names.hpp"
@@ -23,8 +24,8 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run);
 /// Folder on whose file system the output goes: the nearest one that exists.
 std::string existing_folder(FileCalls& calls, std::string path);
 
-/// Bytes of all part files.
-std::int64_t output_bytes(const std::vector<PartLayout>& parts);
+/// Bytes of all files of tiles and of terms.
+std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts);
 
 /// Bytes of all files of the result that hold no times: those of the manifest, or the one file.
 /// `scratch` names a file that is made for it and removed.
@@ -53,6 +54,7 @@ struct Publication {
   int threads = 1;
   /// Throws when the output is not ours any more; called before each step.
   std::function<void()> still_ours = [] {};
+  const BlockMap* blocks = nullptr;  ///< where they are formed
 };
 
 /// Writes what a reader needs beside the tiles (similarity.h5 or attributes, tiles.idx, report,

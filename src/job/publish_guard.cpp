@@ -47,6 +47,7 @@ Error refused(const std::string& reason) {
 
 /// Values that are no cosine, in all tiles: those of earlier attempts may not have been looked at.
 std::int64_t count_all_outside(const Publication& publication, FileCalls& calls) {
+  if (!publication.parts.has_matrix()) return 0;
   const TileGrid& grid = publication.plan.grid;
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 0; tile < grid.count(); ++tile)
@@ -68,7 +69,7 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
   const std::int64_t outside = publication.outside.has_value()
                                    ? *publication.outside
                                    : count_all_outside(publication, calls);
-  const std::int64_t expected = publication.plan.nan_cells;
+  const std::int64_t expected = publication.plan.has_matrix() ? publication.plan.nan_cells : 0;
   if (outside != expected) {
     throw refused(
         std::to_string(outside) +

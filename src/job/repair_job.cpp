@@ -35,9 +35,7 @@ void sort_damage(const Verdict& verdict, Patient& patient) {
     patient.bad_parts.insert(static_cast<std::size_t>(part - facts.names.begin()));
   }
   for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
-    std::size_t part = 0;
-    while (facts.parts.layouts[part].tile_columns.end <= facts.grid.id(tile).column)
-      ++part;
+    const std::size_t part = part_of(facts.parts.layouts, facts.grid.id(tile).column);
     if (facts.digests.empty() || facts.readable[part] == 0) patient.bad_tiles.insert(tile);
   }
 }
@@ -52,12 +50,15 @@ Patient examine(FileCalls& calls, const std::string& output, int threads) {
   }
   Verdict verdict;
   patient.facts = verify_version(calls, patient.folder, verdict);
-  if (patient.facts.parts.paths.empty()) {
+  if (patient.facts.parts.layouts.empty()) {
     throw Error(ExitCode::kDataError, "'" + patient.folder +
                                           "/PLAN.json' is damaged, so nothing can be kept: compute "
                                           "it again with --recompute");
   }
-  verify_tiles(calls, patient.facts, threads, verdict);
+  if (patient.facts.parts.has_matrix()) verify_tiles(calls, patient.facts, threads, verdict);
+  if (patient.facts.parts.has_terms()) {
+    verify_blocks(calls, patient.facts, patient.folder, verdict);
+  }
   patient.plan_json = read_text(calls, patient.folder + "/PLAN.json");
   patient.whole = verdict.damage.empty();
   sort_damage(verdict, patient);
@@ -111,6 +112,11 @@ void seed_staging(FileCalls& calls, const Patient& patient, RunDirectory& run, c
                         calls.link(facts.parts.paths[part].c_str(), path.c_str()) == 0;
     if (!shared && !exists(calls, path)) copy_tiles(calls, patient, part, path);
   }
+  // sections are believed by their digests; without the file its part is computed again
+  for (std::size_t part = 0; part < facts.parts.terms.size(); ++part) {
+    calls.link(facts.parts.terms[part].c_str(),
+               inside(run.staging(), term_file_name(part)).c_str());
+  }
   const int attempt = run.begin_attempt();
   Journal journal(calls, run.journal_path(attempt, 0), {plan.id(), attempt, 0});
   for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
@@ -142,6 +148,15 @@ JobConfig repair_config(const JobConfig& config, const Patient& patient, JobCont
   repair.zero_rows = plan.zero_rows;
   repair.metric = plan.arithmetic.metric;
   repair.value_type = plan.value_type;
+  repair.mode = plan.mode;
+  repair.block_sums = plan.softmax_scale ? BlockSumsWanted::kOn : BlockSumsWanted::kOff;
+  repair.softmax_scale = plan.softmax_scale.value_or(repair.softmax_scale);
+  if (plan.selection) {
+    repair.select = plan.selection->blocks;
+    repair.stride = plan.selection->stride;
+    repair.softmax_scale = plan.selection->softmax_scale;
+    repair.block_sums = BlockSumsWanted::kAuto;
+  }
   repair.repeat = Repeat::kRecompute;
   return repair;
 }

@@ -54,8 +54,15 @@ std::string error_text(double bound) {
   return text;
 }
 
-void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
-                        const std::vector<PartLayout>& parts, MpiEnvironment& environment) {
+void RunReport::take(const TileOutcome& outcome) {
+  backend = outcome.backend;
+  recomputed_tiles = outcome.recomputed_tiles;
+  computed_tiles = outcome.done;
+  zero_tiles = outcome.zero_tiles;
+}
+
+void RunReport::collect(const JobConfig& job_config, const RunSetup& setup, std::int64_t bytes,
+                        MpiEnvironment& environment) {
   std::array<std::int64_t, 2> most{bulksim::peak_memory(), setup.schedule.memory_peak()};
   environment.world().all_reduce_max(most);
   std::array<std::int64_t, 3> sums{recomputed_tiles, computed_tiles, zero_tiles};
@@ -65,9 +72,7 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
   zero_tiles = sums[2];
   peak_memory = most[0];
   planned_memory = most[1];
-  output_bytes = 0;
-  for (const PartLayout& part : parts)
-    output_bytes += part.file_bytes;
+  output_bytes = bytes;
   useful_multiply_adds = setup.surveys.items.work_of({0, setup.surveys.items.rows});
   ranks = environment.world().size();
   threads = setup.resources.threads;

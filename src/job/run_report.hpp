@@ -12,6 +12,7 @@
 #include "bulksim/job/schedule.hpp"
 #include "bulksim/storage/part_file.hpp"
 #include "job/run_setup.hpp"
+#include "job/tile_work.hpp"
 
 namespace bulksim {
 
@@ -41,9 +42,11 @@ struct RunReport {
   Surveys surveys;
   std::string mpi;
 
+  /// What this rank has computed.
+  void take(const TileOutcome& outcome);
   /// A collective: sums and maxima over the ranks.
-  void collect(const JobConfig& job_config, const RunSetup& setup,
-               const std::vector<PartLayout>& parts, MpiEnvironment& environment);
+  void collect(const JobConfig& job_config, const RunSetup& setup, std::int64_t bytes,
+               MpiEnvironment& environment);
   std::string to_json(const PhaseTimer& timer) const;
   /// The last lines of a run.
   void summarize(const PhaseTimer& timer, const std::string& result, Log& log) const;

@@ -9,6 +9,7 @@
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/import_job.hpp"
 #include "bulksim/job/row_reader.hpp"
+#include "job/block_estimate.hpp"
 #include "job/row_names.hpp"
 
 namespace bulksim {
@@ -149,12 +150,16 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   together(comm, [&] {
     setup.schedule = make_schedule(config, setup.plan, setup.surveys, setup.resources);
   });
+  if (setup.plan.selection) {
+    timer.begin("estimate");
+    select_tiles(config, setup, context);
+  }
   return setup;
 }
 
 RunSink::RunSink(const Plan& plan, TileSink& output, JobContext context)
     : guarded_(output, context) {
-  if (plan.nan_cells > 0) nan_.emplace(plan.grid, guarded_);
+  if (plan.zero_rows == ZeroRows::kNan) nan_.emplace(plan.grid, guarded_);
 }
 
 TileSink& RunSink::entrance() {

@@ -13,6 +13,7 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/schedule.hpp"
 #include "bulksim/job/survey.hpp"
+#include "bulksim/storage/block_map.hpp"
 #include "job/backend_choice.hpp"
 #include "job/guarded_work.hpp"
 #include "job/zero_rows.hpp"
@@ -27,6 +28,8 @@ struct RunSetup {
   Devices devices;
   RankResources resources;
   Schedule schedule;
+  std::optional<BlockMap> estimate;  ///< that tiles were selected by, and its choice
+  std::vector<char> left_out;        ///< by number of the tile: 1 for those not selected; or empty
 };
 
 /// Whether an input has to be imported before it can be read by ranges of rows. Throws Error (66)

@@ -6,6 +6,7 @@
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/storage/journal.hpp"
+#include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/versions.hpp"
 #include "job/publication.hpp"
 
@@ -31,10 +32,18 @@ void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& rec
                      const JobConfig& config, JobContext context) {
   PartSet missing;
   for (const std::size_t part : recovery.missing_parts) {
-    remove_tree(context.calls, parts.paths[part]);
-    missing.paths.push_back(parts.paths[part]);
+    if (parts.has_matrix()) missing.paths.push_back(parts.paths[part]);
+    if (parts.has_terms()) missing.terms.push_back(parts.terms[part]);
     missing.layouts.push_back(parts.layouts[part]);
   }
+  for (const auto& paths : {missing.paths, missing.terms}) {
+    for (const std::string& path : paths)
+      remove_tree(context.calls, path);
+  }
+  if (parts.has_terms()) {
+    lay_out_terms(context.calls, plan.grid, missing.terms, missing.layouts);
+  }
+  if (!parts.has_matrix()) return;
   if (lay_out_parts(context.calls, plan.grid, missing.paths, missing.layouts) ==
       Reservation::kNotSupported) {
     context.log.warning("no_reservation",
@@ -45,15 +54,13 @@ void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& rec
 
 void make_parts_writable(const Plan& plan, const PartSet& parts, const Recovery& recovery,
                          FileCalls& calls) {
-  std::vector<char> needed(parts.paths.size());
-  for (const std::int64_t tile : recovery.to_do()) {
-    std::size_t part = 0;
-    while (parts.layouts[part].tile_columns.end <= plan.grid.id(tile).column)
-      ++part;
-    needed[part] = 1;
-  }
+  std::vector<char> needed(parts.layouts.size());
+  for (const std::int64_t tile : recovery.to_do())
+    needed[part_of(parts.layouts, plan.grid.id(tile).column)] = 1;
   for (std::size_t part = 0; part < needed.size(); ++part) {
-    if (needed[part] == 1) make_writable(calls, parts.paths[part]);
+    if (needed[part] == 0) continue;
+    if (parts.has_matrix()) make_writable(calls, parts.paths[part]);
+    if (parts.has_terms()) make_writable(calls, parts.terms[part]);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/row_reader.hpp"
 #include "bulksim/sparse/row_partition.hpp"
+#include "job/block_reduction.hpp"
 
 namespace bulksim {
 
@@ -98,6 +99,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
       {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
       {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
+      {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
   };
 }
 
@@ -181,6 +183,11 @@ void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& r
   fit_device_memory(plan, surveys, device, schedule);
 }
 
+TileContent content_of(const Plan& plan) {
+  if (!plan.softmax_scale) return TileContent::kValues;
+  return plan.has_matrix() ? TileContent::kValuesAndTerms : TileContent::kTerms;
+}
+
 void fit_processors(const RankResources& resources, Schedule& schedule) {
   // every thread should find a column of tiles to work on
   schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
@@ -191,13 +198,18 @@ void fit_processors(const RankResources& resources, Schedule& schedule) {
 }  // namespace
 
 CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources) {
-  return {plan.grid, plan.arithmetic, resources.threads};
+  CpuBackendOptions options{plan.grid, plan.arithmetic, resources.threads};
+  options.content = content_of(plan);
+  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
+  return options;
 }
 
 CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources) {
   CudaBackendOptions options;
   options.grid = plan.grid;
   options.arithmetic = plan.arithmetic;
+  options.content = content_of(plan);
+  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
   options.node_rank = resources.device->node_rank;
   options.writers = std::min(resources.threads, kMostWriters);
   options.pinned_tiles = options.writers + kTilesOnTheirWay;

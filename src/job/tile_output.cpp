@@ -18,20 +18,28 @@ class TileOutput::Writer final : public TileWriter {
     tile_ = tile;
     hasher_.reset();
     is_zero_ = true;
+    terms_.clear();
   }
 
   void write(const TileStripe& stripe) override {
+    terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
     const std::span<const float> values = as_stored(stripe.values);
+    // ends at the first value that is not zero
+    is_zero_ = is_zero_ && !values.empty() &&
+               std::ranges::all_of(values, [](float value) { return value == 0.0F; });
+    if (output_.files_.tiles() == nullptr) return;
     hasher_.update(std::as_bytes(values));
     if (output_.options_.most) output_.outside_ += count_outside(values, *output_.options_.most);
-    // ends at the first value that is not zero
-    is_zero_ = is_zero_ && std::ranges::all_of(values, [](float value) { return value == 0.0F; });
-    output_.files_.write(stripe.tile, stripe.first_row, values);
+    output_.files_.tiles()->write(stripe.tile, stripe.first_row, values);
   }
 
   void finish() override {
+    Digest digest = hasher_.digest();
+    if (output_.files_.terms() != nullptr) {
+      const Digest of_terms = output_.files_.terms()->write(tile_, terms_);
+      if (output_.files_.tiles() == nullptr) digest = of_terms;
+    }
     const std::int64_t number = output_.grid_.number(tile_);
-    const Digest digest = hasher_.digest();
     output_.digests_[static_cast<std::size_t>(number)] = digest;
     if (output_.options_.log != nullptr) output_.options_.log->tile_done(number, digest);
     if (is_zero_) ++output_.zero_tiles_;
@@ -52,9 +60,10 @@ class TileOutput::Writer final : public TileWriter {
   Hasher hasher_;
   bool is_zero_ = true;
   std::vector<float> rounded_;
+  std::vector<BlockTerm> terms_;
 };
 
-TileOutput::TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options)
+TileOutput::TileOutput(const TileGrid& grid, RunFiles& files, Progress& progress, Options options)
     : grid_(grid),
       files_(files),
       progress_(progress),

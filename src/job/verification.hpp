@@ -18,7 +18,7 @@ namespace bulksim {
 struct ResultFacts {
   TileGrid grid;
   PartSet parts;
-  std::vector<std::string> names;  ///< of the parts, for people
+  std::vector<std::string> names;  ///< of the parts (of their terms without a matrix), for people
   std::vector<Digest> digests;     ///< of tiles, or of groups of them; may be empty
   std::int64_t group = 1;          ///< tiles a digest
   bool has_nan_rows = false;       ///< cells of rows without values are NaN
@@ -29,7 +29,8 @@ struct ResultFacts {
   std::optional<ResultCut> cut;  ///< of a version with pairs
   Digest queries;                ///< content of the inputs
   Digest items;
-  std::vector<char> readable;  ///< by part: whether its tiles are where they should be
+  std::vector<char> readable;  ///< by part: whether its tiles and terms are where they should be
+  std::optional<Plan> plan;    ///< of a folder
 };
 
 /// Looks at everything in a version but its tiles; adds what is wrong to the verdict.
@@ -40,6 +41,11 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
 
 /// Reads every tile; adds those that are not what their digests say, and values that are no cosine.
 void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdict& verdict);
+
+/// Looks at the terms of the block sums, forms some of them again from the cosines of their tile,
+/// and the block sums from the terms.
+void verify_blocks(FileCalls& calls, const ResultFacts& facts, const std::string& folder,
+                   Verdict& verdict);
 
 /// Computes 64 cells of every tile from the inputs, by the definition and in float64; throws Error
 /// (65) when these are not the inputs of the result.

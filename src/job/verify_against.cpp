@@ -2,11 +2,13 @@
 #include <cmath>
 #include <memory>
 
+#include "bulksim/blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/half.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/row_survey.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/tile_files.hpp"
 #include "job/verification.hpp"
 
@@ -109,7 +111,10 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
                                              static_cast<std::uint64_t>(columns.size()));
     float stored = 0.0F;
     files.read(tile, {&stored, 1}, q * facts.grid.tile().items + i);
-    if (facts.has_nan_rows && (is_zero_row(queries, rows.begin + q) || is_zero_row(items, i))) {
+    const bool has_selection = facts.plan && facts.plan->selection;
+    if (has_selection && std::isnan(stored)) continue;
+    if (!has_selection && facts.has_nan_rows &&
+        (is_zero_row(queries, rows.begin + q) || is_zero_row(items, i))) {
       if (!std::isnan(stored)) return false;
       continue;
     }
@@ -118,6 +123,36 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
     const double real = float64_score(queries, rows.begin + q, items, i, facts.arithmetic.metric);
     const double error = std::fabs(static_cast<double>(stored) - real);
     if (stored != exact || !(error <= facts.error_bound + std::fabs(real) * kReferenceError)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The terms of one row of a tile against merges of its row with every item.
+bool terms_agree(TermFiles& files, const ResultFacts& facts, std::int64_t number,
+                 const Rows& queries, const Rows& items) {
+  const TileId tile = facts.grid.id(number);
+  const RowRange rows = facts.grid.queries(tile.row);
+  const auto row = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(number), 0) %
+                                             static_cast<std::uint64_t>(rows.size()));
+  std::vector<BlockTerm> terms(static_cast<std::size_t>(terms_of_a_tile(facts.grid)));
+  files.read(tile, terms);
+  const float unit = inverse_one(facts.arithmetic);
+  std::vector<float> cosines;
+  for (std::int64_t item = 0; item < facts.grid.items(tile.column).size(); ++item) {
+    cosines.push_back(
+        to_cosine(exact_sum(queries.units, rows.begin + row, items.units, item), unit));
+  }
+  const auto blocks = static_cast<std::size_t>(FineGrid(facts.grid).columns_of_a_tile());
+  std::span<const float> left(cosines);
+  for (const BlockTerm& term :
+       std::span(terms).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
+    const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
+    left = left.subspan(block.size());
+    const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);
+    if (term != (exists ? block_term(block, 0, exp_scale(*facts.plan->softmax_scale), unit)
+                        : BlockTerm{})) {
       return false;
     }
   }
@@ -140,6 +175,7 @@ void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair
   require_content(item_reader, facts.items, facts.grid.shape().items);
   if (facts.grid.count() == 0) return;
   TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
+  TermFiles terms(calls, facts.grid, facts.parts.terms, facts.parts.layouts, TileAccess::kRead);
   const Rows queries = query_reader.read({0, facts.grid.shape().queries});
   std::size_t part = 0;
   for (std::int64_t column = 0; column < facts.grid.columns(); ++column) {
@@ -148,8 +184,14 @@ void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair
     if (facts.readable[part] == 0) continue;
     const Rows items = item_reader.read(facts.grid.items(column));
     for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
-      verdict.cells += kCellsOfATile;
       const std::int64_t number = facts.grid.number({row, column});
+      if (facts.parts.has_terms() && terms.digest_of_whole({row, column}) &&
+          !terms_agree(terms, facts, number, queries, items)) {
+        verdict.damage.push_back(
+            damaged_tile(facts, {row, column}, "terms of the tile are not those of the inputs"));
+      }
+      if (!facts.parts.has_matrix()) continue;
+      verdict.cells += kCellsOfATile;
       if (!agrees(files, facts, number, queries, items)) {
         verdict.damage.push_back(damaged_tile(
             facts, {row, column}, "cells of the tile are not the scores of the inputs"));

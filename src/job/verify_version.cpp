@@ -5,6 +5,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/storage/manifest.hpp"
+#include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/versions.hpp"
 #include "job/publication.hpp"
 #include "job/verification.hpp"
@@ -32,6 +33,7 @@ class VersionCheck {
   std::optional<ManifestFile> look_at(const ManifestFile& expected);
   void judge_seal(const Manifest& actual);
   void find_strangers(const std::string& below);
+  bool has_size(const std::string& name, std::int64_t bytes);
   ResultFacts facts();
   void damage(const std::string& file, const std::string& what) {
     verdict_.damage.push_back({file, what, {}, {}, {}, {}, 0});
@@ -92,7 +94,10 @@ std::vector<ManifestFile> VersionCheck::expected_files() const {
   if (!plan_) return files;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
     const PartLayout layout = part_of(*plan_, part);
-    files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
+    if (plan_->has_matrix()) {
+      files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
+    }
+    if (plan_->softmax_scale) files.push_back({term_file_name(part), 0, 0, {}});
   }
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"})
     files.push_back({name, 0, 0, {}});
@@ -162,6 +167,12 @@ void VersionCheck::find_strangers(const std::string& below) {
   }
 }
 
+bool VersionCheck::has_size(const std::string& name, std::int64_t bytes) {
+  struct stat status {};
+  return calls_.lstat((folder_ + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_size == bytes;
+}
+
 ResultFacts VersionCheck::facts() {
   ResultFacts facts;
   if (!plan_) return facts;
@@ -172,17 +183,25 @@ ResultFacts VersionCheck::facts() {
   facts.error_bound = plan_->error_bound;
   facts.queries = plan_->queries;
   facts.items = plan_->items;
-  facts.has_nan_rows = plan_->zero_rows == ZeroRows::kNan;
+  facts.has_nan_rows = plan_->has_nan();
   facts.nan_cells = plan_->nan_cells;
+  facts.plan = plan_;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
-    facts.names.push_back(part_file_name(part));
-    facts.parts.paths.push_back(folder_ + "/" + facts.names.back());
-    facts.parts.layouts.push_back(part_of(*plan_, part));
-    struct stat status {};
-    const bool there = calls_.lstat(facts.parts.paths.back().c_str(), &status) == 0 &&
-                       S_ISREG(status.st_mode) &&
-                       status.st_size == facts.parts.layouts.back().file_bytes;
-    facts.readable.push_back(there ? 1 : 0);
+    const PartLayout layout = part_of(*plan_, part);
+    facts.parts.layouts.push_back(layout);
+    facts.readable.push_back(1);
+    const auto expect = [&](const std::string& name, std::int64_t bytes) {
+      if (!has_size(name, bytes)) facts.readable.back() = 0;
+      return folder_ + "/" + name;
+    };
+    if (plan_->has_matrix()) {
+      facts.parts.paths.push_back(expect(part_file_name(part), layout.file_bytes));
+    }
+    if (plan_->softmax_scale) {
+      facts.parts.terms.push_back(
+          expect(term_file_name(part), term_file_bytes(plan_->grid, layout)));
+    }
+    facts.names.push_back(plan_->has_matrix() ? part_file_name(part) : term_file_name(part));
   }
   try {
     facts.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));

@@ -8,6 +8,9 @@
     queries, scores = result.column(3)    # everything stored for one item
     for query, items, scores in result.pairs(): ...
     result.query_ids, result.item_ids     # names, or None
+    sums = result.block_sums              # where the mass of the softmax lies, or None
+    sums.fine, sums.share, sums.coarse, sums.mask, sums.live_rows, sums.softmax_scale
+    sums.queries(a), sums.items(b)        # rows of a fine block, as slices
 
 A result that is not whole is an IncompleteResult: HDF5 alone would show NaN for a missing file.
 """
@@ -72,7 +75,10 @@ class Result:
             raise IncompleteResult(f"'{path}' belongs to a run that did not finish")
         self.attributes = dict(self._file.attrs)
         self._group = None
-        if "similarity" in self._file:
+        if "similarity" not in self._file and "block_sums" in self._file:
+            self.kind = "blocks"
+            self.shape = None
+        elif "similarity" in self._file:
             self.kind = "matrix"
             self._matrix = self._file["similarity"]
             self._check_sources()
@@ -110,6 +116,11 @@ class Result:
     def item_ids(self):
         return self._names("item_ids")
 
+    @property
+    def block_sums(self):
+        """The block sums, or None where there are none."""
+        return BlockSums(self._file) if "block_sums" in self._file else None
+
     def _names(self, name):
         if name not in self._file:
             return None
@@ -117,6 +128,8 @@ class Result:
 
     def row(self, query):
         """Items (ascending) and scores of one query."""
+        if self.kind == "blocks":
+            raise ValueError("a result of --mode blocks holds no scores")
         query = self._checked(query, 0)
         if self.kind == "matrix":
             return np.arange(self.shape[1]), self._matrix[query, :]
@@ -137,6 +150,8 @@ class Result:
 
     def column(self, item):
         """Queries (ascending) and scores of one item: the slow direction of pairs."""
+        if self.kind == "blocks":
+            raise ValueError("a result of --mode blocks holds no scores")
         item = self._checked(item, 1)
         if self.kind == "matrix":
             return np.arange(self.shape[0]), self._matrix[:, item]
@@ -166,3 +181,32 @@ class Result:
         if not 0 <= number < self.shape[axis]:
             raise IndexError(f"{('query', 'item')[axis]} {number} of {self.shape[axis]}")
         return number
+
+
+class BlockSums:
+    """S(a, b), the softmax mass of query block a in item block b, and what belongs to it."""
+
+    def __init__(self, file):
+        group = file["block_sums"]
+        self.fine = group["fine"][:]
+        self.coarse = group["coarse"][:]
+        self.share = group["share"][:]
+        self.mask = group["mask"][:].astype(bool)
+        self.live_rows = group["live_rows"][:]
+        self.softmax_scale = float(file.attrs["softmax_scale"])
+        self.is_estimate = bool(file.attrs["block_sums_estimated"])
+        self._tile = int(file.attrs["tile_queries"]), int(file.attrs["tile_items"])
+
+    def queries(self, block):
+        """Query rows of a row of fine blocks; the last may end before."""
+        return self._rows(block, self._tile[0])
+
+    def items(self, block):
+        """Item rows of a column of fine blocks; the last may end before."""
+        return self._rows(block, self._tile[1])
+
+    @staticmethod
+    def _rows(block, tile):
+        tile_number, place = divmod(block, -(-tile // 1024))
+        first = tile_number * tile + place * 1024
+        return slice(first, min(first + 1024, (tile_number + 1) * tile))

@@ -46,14 +46,6 @@ void write_shape(const h5::File& file, const std::string& group, MatrixShape sha
   h5::check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, values.data()), "write an attribute");
 }
 
-void create_group(const h5::File& file, const std::string& name) {
-  const h5::PropertyList creation(H5Pcreate(H5P_GROUP_CREATE), "make group properties");
-  h5::check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
-  const h5::Handle<H5Gclose> group(
-      H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-      "create the group '" + name + "'");
-}
-
 NamePlace create_names(const h5::File& file, const std::string& name, const TextList& names) {
   const std::int64_t width = name_width(names);
   if (width == 0) return {};
@@ -82,7 +74,7 @@ PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const 
   const std::string& scratch = impl_->scratch.path();
   h5::File file = h5::create_array_file(scratch);
   h5::write_attributes(file, attributes);
-  create_group(file, group);
+  h5::create_group(file, group);
   const h5::Element items = impl_->wide ? h5::Element::kInt64 : h5::Element::kInt32;
   std::vector<hsize_t> dimensions{static_cast<hsize_t>(extent.row_offsets.back())};
   std::array<const char*, 2> arrays{"/indices", "/data"};

@@ -1,5 +1,6 @@
 #include "bulksim/storage/part_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -168,6 +169,14 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
   layout.names.queries = place_names(grid.shape().queries, widths.queries, layout.file_bytes);
   layout.names.items = place_names(items_of(layout, grid).size(), widths.items, layout.file_bytes);
   return layout;
+}
+
+std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_column) {
+  const auto after = std::partition_point(
+      layouts.begin(), layouts.end(),
+      [&](const PartLayout& layout) { return layout.tile_columns.end <= tile_column; });
+  BULKSIM_EXPECT(after != layouts.end());
+  return static_cast<std::size_t>(after - layouts.begin());
 }
 
 RowRange items_of(const PartLayout& layout, const TileGrid& grid) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/storage/journal.hpp"
+#include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/tile_files.hpp"
 #include "bulksim/storage/tile_inspection.hpp"
 #include "storage/scratch_file.hpp"
@@ -55,41 +57,24 @@ Records read_records(FileCalls& calls, const Digest& plan, std::int64_t tiles,
   return records;
 }
 
-std::size_t part_of(const TileGrid& grid, const PartSet& parts, std::int64_t tile) {
-  std::size_t part = 0;
-  while (parts.layouts[part].tile_columns.end <= grid.id(tile).column)
-    ++part;
-  return part;
+/// Hashes tiles and terms again; those that are damaged are not done. Returns them.
+std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const PartSet& parts,
+                                 int threads, const std::vector<std::int64_t>& tiles,
+                                 Recovery& recovery) {
+  auto damaged = damaged_tiles(calls, grid, parts, tiles, recovery.digests, threads);
+  for (const std::int64_t tile : damaged)
+    recovery.done[static_cast<std::size_t>(tile)] = 0;
+  recovery.rehashed += std::ssize(tiles);
+  recovery.damaged += std::ssize(damaged);
+  return damaged;
 }
 
-/// Hashes tiles again; those that are not what their record says are not done.
-class Rehash {
- public:
-  Rehash(FileCalls& calls, const TileGrid& grid, const PartSet& parts, int threads)
-      : files_(calls, grid, parts.paths, parts.layouts, TileAccess::kRead),
-        grid_(grid),
-        threads_(threads) {}
-
-  /// Returns the damaged ones.
-  std::vector<std::int64_t> check(const std::vector<std::int64_t>& tiles, Recovery& recovery) {
-    const auto findings = inspect_tiles(files_, grid_, tiles, threads_);
-    std::vector<std::int64_t> damaged;
-    for (std::size_t i = 0; i < tiles.size(); ++i) {
-      const auto at = static_cast<std::size_t>(tiles[i]);
-      if (findings[i].digest == recovery.digests[at]) continue;
-      recovery.done[at] = 0;
-      damaged.push_back(tiles[i]);
-    }
-    recovery.rehashed += std::ssize(tiles);
-    recovery.damaged += std::ssize(damaged);
-    return damaged;
-  }
-
- private:
-  TileFiles files_;
-  TileGrid grid_;
-  int threads_;
-};
+/// Whether the files of a part can be filled on.
+bool take_up(FileCalls& calls, const TileGrid& grid, const PartSet& parts, std::size_t part) {
+  const PartLayout& layout = parts.layouts[part];
+  return (!parts.has_matrix() || take_up_part(calls, parts.paths[part], grid, layout)) &&
+         (!parts.has_terms() || take_up_terms(calls, parts.terms[part], grid, layout));
+}
 
 }  // namespace
 
@@ -110,18 +95,21 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
   Recovery recovery;
   recovery.digests.resize(static_cast<std::size_t>(grid.count()));
   recovery.done.resize(static_cast<std::size_t>(grid.count()));
-  std::vector<char> there(parts.paths.size());
-  for (std::size_t part = 0; part < parts.paths.size(); ++part) {
-    there[part] = take_up_part(calls, parts.paths[part], grid, parts.layouts[part]) ? 1 : 0;
+  std::vector<char> there(parts.layouts.size());
+  for (std::size_t part = 0; part < there.size(); ++part) {
+    there[part] = take_up(calls, grid, parts, part) ? 1 : 0;
     if (there[part] == 0) recovery.missing_parts.push_back(part);
   }
   const Records records = read_records(calls, plan, grid.count(), journals);
   const bool is_small = grid.count() * grid.tile().cells() <= kSmallMatrix;
   std::vector<std::int64_t> suspects;
   std::vector<std::int64_t> sample;
-  std::vector<std::vector<std::int64_t>> durable(parts.paths.size());
+  std::vector<std::vector<std::int64_t>> durable(there.size());
+  const auto part_of_tile = [&](std::int64_t tile) {
+    return part_of(parts.layouts, grid.id(tile).column);
+  };
   for (const auto& [tile, record] : records) {
-    const std::size_t part = part_of(grid, parts, tile);
+    const std::size_t part = part_of_tile(tile);
     if (record.trust == Trust::kLost || there[part] == 0) continue;
     recovery.digests[static_cast<std::size_t>(tile)] = record.digest;
     recovery.done[static_cast<std::size_t>(tile)] = 1;
@@ -133,15 +121,37 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
       durable[part].push_back(tile);
     }
   }
-  Rehash rehash(calls, grid, parts, threads);
-  rehash.check(suspects, recovery);
-  for (const std::int64_t tile : rehash.check(sample, recovery)) {
-    rehash.check(std::exchange(durable[part_of(grid, parts, tile)], {}), recovery);
-  }
+  const auto check = [&](const std::vector<std::int64_t>& tiles) {
+    return rehash(calls, grid, parts, threads, tiles, recovery);
+  };
+  check(suspects);
+  for (const std::int64_t tile : check(sample))
+    check(std::exchange(durable[part_of_tile(tile)], {}));
   for (const auto& [tile, record] : records) {
     if (recovery.done[static_cast<std::size_t>(tile)] == 0) recovery.dropped.push_back(tile);
   }
   return recovery;
+}
+
+std::vector<std::int64_t> damaged_tiles(FileCalls& calls, const TileGrid& grid,
+                                        const PartSet& parts,
+                                        const std::vector<std::int64_t>& tiles,
+                                        const std::vector<Digest>& digests, int threads) {
+  std::vector<TileFinding> findings(tiles.size());
+  if (parts.has_matrix()) {
+    TileFiles files(calls, grid, parts.paths, parts.layouts, TileAccess::kRead);
+    findings = inspect_tiles(files, grid, tiles, threads);
+  }
+  TermFiles files(calls, grid, parts.terms, parts.layouts, TileAccess::kRead);
+  std::vector<std::int64_t> damaged;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    auto terms = std::optional(Digest{});
+    if (parts.has_terms()) terms = files.digest_of_whole(grid.id(tiles[i]));
+    if (terms && !parts.has_matrix()) findings[i].digest = *terms;
+    const bool whole = terms && findings[i].digest == digests[static_cast<std::size_t>(tiles[i])];
+    if (!whole) damaged.push_back(tiles[i]);
+  }
+  return damaged;
 }
 
 void make_writable(FileCalls& calls, const std::string& path) {

@@ -8,6 +8,7 @@
 #include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
 #include "storage/scratch_file.hpp"
+#include "storage/write_block_map.hpp"
 
 namespace bulksim {
 
@@ -40,16 +41,17 @@ NamePlace create_names(const h5::File& file, const std::string& name, std::int64
 /// Makes all of the file but its names, for which there is room.
 NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
                          const std::vector<h5::Source>& sources, const FileAttributes& attributes,
-                         NameWidths widths) {
+                         NameWidths widths, const BlockMap* blocks) {
   const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
                           static_cast<hsize_t>(grid.shape().items)};
   h5::File file = h5::create_file(path);
   h5::write_attributes(file, attributes);
-  if (sources.empty()) {
-    h5::create_empty(file, "similarity", type, extent);
-  } else {
+  if (!sources.empty()) {
     h5::create_view(file, "similarity", type, extent, sources);
+  } else if (grid.count() == 0) {
+    h5::create_empty(file, "similarity", type, extent);
   }
+  if (blocks != nullptr) write_block_map(file, *blocks);
   const NamePlaces places{create_names(file, "query_ids", grid.shape().queries, widths.queries),
                           create_names(file, "item_ids", grid.shape().items, widths.items)};
   file.close("close '" + path + "'");
@@ -69,11 +71,12 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes, const ResultNames& names) {
+                           const FileAttributes& attributes, const ResultNames& names,
+                           const BlockMap* blocks) {
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
   const ScratchFile scratch(calls, path);
-  const NamePlaces places =
-      describe_view(scratch.path(), grid, type_of(layouts), sources, attributes, widths_of(names));
+  const NamePlaces places = describe_view(scratch.path(), grid, type_of(layouts), sources,
+                                          attributes, widths_of(names), blocks);
   const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
   write_names(written, names.queries, places.queries);
   write_names(written, names.items, places.items);
@@ -83,13 +86,14 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
 
 std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, NameWidths widths) {
+                                   const FileAttributes& attributes, NameWidths widths,
+                                   const BlockMap* blocks) {
   std::vector<std::string> paths;
   for (std::size_t part = 0; part < layouts.size(); ++part)
     paths.push_back(part_file_name(part));
   const ScratchFile described(calls, scratch);
   describe_view(described.path(), grid, type_of(layouts), sources_of(grid, layouts, paths),
-                attributes, widths);
+                attributes, widths, blocks);
   return File::open(calls, described.path(), O_RDONLY).size();
 }
 

@@ -85,6 +85,11 @@ Description describe(const std::string& path) {
   if (whole_number(result.attributes, "complete", path) != 1) {
     throw Error(ExitCode::kDataError, "'" + path + "' belongs to a run that did not finish");
   }
+  if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) == 0) {
+    throw Error(ExitCode::kDataError, "'" + path +
+                                          "' holds no matrix (a result of --mode blocks has block "
+                                          "sums alone: see bulksim report)");
+  }
   const h5::Dataset dataset = h5::open_matrix(file, "similarity", path);
   const h5::Extent extent = h5::extent_of(dataset, path);
   result.grid =

@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-TileLog::TileLog(Journal& journal, TileFiles& files, std::int64_t tile_bytes, CommitPolicy policy)
+TileLog::TileLog(Journal& journal, RunFiles& files, std::int64_t tile_bytes, CommitPolicy policy)
     : journal_(journal),
       files_(files),
       tile_bytes_(tile_bytes),

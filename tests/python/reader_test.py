@@ -40,6 +40,7 @@ class Reader(unittest.TestCase):
         run("compute", *sides, "-o", "best.h5", "-k", "7", "-q")
         for place in ("half", "half.h5"):
             run("compute", *sides, "-o", place, "--dtype", "float16", "-q")
+        run("compute", *sides, "-o", "blocks", "--mode", "blocks", "--tile", "16x512", "-q")
         cls.matrix = bulksim.open("full")._matrix[:]
 
     @classmethod
@@ -51,6 +52,20 @@ class Reader(unittest.TestCase):
         items, scores = bulksim.open("full").row(3)
         np.testing.assert_array_equal(items, np.arange(3000))
         np.testing.assert_array_equal(scores, self.matrix[3])
+
+    def test_block_sums_are_those_of_the_softmax_of_the_matrix(self):
+        for place in ("full", "blocks"):
+            sums = bulksim.open(place).block_sums
+            weights = np.exp(20.0 * self.matrix.astype(np.float64))
+            weights /= weights.sum(axis=1, keepdims=True)
+            for a, b in np.ndindex(sums.fine.shape):
+                wanted = weights[sums.queries(a), sums.items(b)].sum()
+                self.assertAlmostEqual(sums.fine[a, b], wanted, delta=1e-5 * wanted)
+            self.assertEqual(sums.softmax_scale, 20.0)
+            self.assertTrue(sums.mask.all())
+            np.testing.assert_allclose(sums.share.sum(axis=1), 1.0, rtol=1e-9)
+        self.assertEqual(bulksim.open("blocks").kind, "blocks")
+        self.assertIsNone(bulksim.open("pairs").block_sums)
 
     def test_pairs_are_the_matrix_from_the_threshold_on(self):
         for place in ("pairs", "pairs.h5"):

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/blocks/selection.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/watchdog.hpp"
 #include "bulksim/formats/row_stream.hpp"
@@ -53,6 +54,19 @@ enum class BackendWish {
   kCuda,  ///< the devices, or nothing
 };
 
+/// What is written of the matrix.
+enum class Mode {
+  kFull,    ///< every value, or the pairs that are wanted
+  kBlocks,  ///< its block sums alone
+};
+
+/// Whether the block sums of the softmax are formed.
+enum class BlockSumsWanted {
+  kAuto,  ///< with a matrix or alone, not with pairs
+  kOn,
+  kOff,
+};
+
 /// Everything a user says about a run; valid once it exists.
 struct JobConfig {
   std::string items;
@@ -68,6 +82,11 @@ struct JobConfig {
   Metric metric = Metric::kCosine;
   ValueType value_type = ValueType::kFloat32;  ///< of the full matrix
   std::optional<ResultCut> cut;                ///< the pairs wanted; none: the full matrix
+  Mode mode = Mode::kFull;
+  BlockSumsWanted block_sums = BlockSumsWanted::kAuto;
+  double softmax_scale = 20.0;
+  std::optional<Selection> select;  ///< compute only tiles with blocks that an estimate chooses
+  std::int64_t stride = 8;          ///< rows of a group of the estimate
   std::optional<TileShape> tile;
   std::optional<std::int64_t> parts;
   std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles
@@ -97,6 +116,9 @@ double stop_after(double hours);
 /// Reads "init=180,read=300,tile=120,write=300,collective=120", any of them, or one number for all;
 /// throws Error (64) for anything else.
 Deadlines parse_deadlines(const std::string& text);
+
+/// --select-mass or --select-share; nothing where neither is said.
+std::optional<Selection> parse_selection(const OptionValues& options);
 
 /// Options of `bulksim compute`.
 CommandSyntax compute_syntax();

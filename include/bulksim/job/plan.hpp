@@ -15,6 +15,15 @@
 
 namespace bulksim {
 
+/// Which tiles are computed, where not all are: those with a block that an estimate chooses.
+struct TileSelection {
+  Selection blocks;
+  std::int64_t stride = 8;
+  double softmax_scale = 20.0;
+
+  bool operator==(const TileSelection&) const = default;
+};
+
 /// All that decides the bytes of a result, and nothing else: not the number of ranks, the backend,
 /// hosts, paths or times.
 struct Plan {
@@ -26,14 +35,23 @@ struct Plan {
   Grid arithmetic;
   double error_bound = 0.0;  ///< proven, for any pair of these rows; absolute
   ValueType value_type = ValueType::kFloat32;
-  std::int64_t nan_cells = 0;  ///< cells of rows without values, under --zero-rows nan
+  /// Cells of rows without values, under --zero-rows nan, or of tiles that are not selected.
+  std::int64_t nan_cells = 0;
   ZeroRows zero_rows = ZeroRows::kZero;
-  std::optional<ResultCut> cut;        ///< the pairs wanted; none: the full matrix
+  std::optional<ResultCut> cut;  ///< the pairs wanted; none: the full matrix
+  Mode mode = Mode::kFull;
+  std::optional<double> softmax_scale;  ///< of the block sums; none: they are not formed
+  std::optional<TileSelection> selection;
   std::optional<NameFacts> query_ids;  ///< names that the result holds
   std::optional<NameFacts> item_ids;
   std::optional<Digest> vocabulary;  ///< of the terms of the columns
 
   bool operator==(const Plan&) const = default;
+
+  /// Whether the result holds /similarity.
+  bool has_matrix() const { return !cut && mode == Mode::kFull; }
+  /// Whether NaN may be in it.
+  bool has_nan() const { return zero_rows == ZeroRows::kNan || selection; }
 
   /// Canonical form: the same plan has the same text.
   std::string to_json() const;

@@ -11,13 +11,15 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/job/progress.hpp"
-#include "bulksim/storage/tile_files.hpp"
+#include "bulksim/storage/run_files.hpp"
 #include "bulksim/storage/tile_log.hpp"
 
 namespace bulksim {
 
 /// Takes finished tiles to their place: rounds each stripe to its type, hashes it (as float32)
-/// while it is in cache, writes it, and notes the digest of the whole tile, in the log too.
+/// while it is in cache, writes it, and notes the digest of the whole tile, in the log too. So it
+/// does with the terms of the block sums, whose digest stands for the tile where no matrix is
+/// written.
 class TileOutput final : public TileSink {
  public:
   struct Options {
@@ -29,7 +31,7 @@ class TileOutput final : public TileSink {
   };
 
   /// `files`, `progress` and the log must outlive the output.
-  TileOutput(const TileGrid& grid, TileFiles& files, Progress& progress, Options options);
+  TileOutput(const TileGrid& grid, RunFiles& files, Progress& progress, Options options);
 
   std::unique_ptr<TileWriter> make_writer() override;
   /// Digests by tile number; only those of finished tiles mean anything.
@@ -43,7 +45,7 @@ class TileOutput final : public TileSink {
   class Writer;
 
   TileGrid grid_;
-  TileFiles& files_;
+  RunFiles& files_;
   Progress& progress_;
   Options options_;
   std::atomic<std::int64_t> outside_ = 0;

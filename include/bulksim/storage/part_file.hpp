@@ -51,6 +51,9 @@ struct PartLayout {
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
                      NameWidths widths = {}, ValueType type = ValueType::kFloat32);
 
+/// Place of the layout that holds a column of tiles; layouts are in the order of their columns.
+std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_column);
+
 /// Item rows of the matrix that a part holds.
 RowRange items_of(const PartLayout& layout, const TileGrid& grid);
 

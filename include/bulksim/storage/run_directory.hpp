@@ -22,6 +22,9 @@ OutputForm output_form(const std::string& output);
 /// "parts/part-00007.h5", below a version.
 std::string part_file_name(std::size_t part);
 
+/// "parts/part-00007.terms", below a version.
+std::string term_file_name(std::size_t part);
+
 /// The folder beside a single-file result that holds its lease and staging while it is at work.
 std::string work_folder_of_file(const std::string& output);
 

@@ -7,6 +7,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
+#include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/part_file.hpp"
 #include "bulksim/storage/result_names.hpp"
 
@@ -20,17 +21,20 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 /// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by names relative
 /// to the file, fill value NaN. A missing source reads as NaN without an error, so nobody may trust
 /// a successful read alone. Without tiles /similarity is a plain empty dataset. Names go into
-/// /query_ids and /item_ids: UTF-8 texts of the length of the longest, padded with zeros.
+/// /query_ids and /item_ids: UTF-8 texts of the length of the longest, padded with zeros. Without
+/// layouts, for a matrix that has cells, there is no /similarity. `blocks` goes into /block_sums.
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes, const ResultNames& names = {});
+                           const FileAttributes& attributes, const ResultNames& names = {},
+                           const BlockMap* blocks = nullptr);
 
 /// Bytes of that file with names of these widths, over the parts of a run. `scratch` names a file
 /// that is made for it and removed.
 std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, NameWidths widths);
+                                   const FileAttributes& attributes, NameWidths widths,
+                                   const BlockMap* blocks = nullptr);
 
 /// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
 class SimilarityReader {

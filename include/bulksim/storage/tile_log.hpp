@@ -8,7 +8,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/storage/journal.hpp"
-#include "bulksim/storage/tile_files.hpp"
+#include "bulksim/storage/run_files.hpp"
 
 namespace bulksim {
 
@@ -23,7 +23,7 @@ struct CommitPolicy {
 class TileLog {
  public:
   /// `journal` and `files` must outlive the log.
-  TileLog(Journal& journal, TileFiles& files, std::int64_t tile_bytes, CommitPolicy policy);
+  TileLog(Journal& journal, RunFiles& files, std::int64_t tile_bytes, CommitPolicy policy);
   /// Finishes when nobody has, and stays silent.
   ~TileLog();
   TileLog(const TileLog&) = delete;
@@ -41,7 +41,7 @@ class TileLog {
   void commit();
 
   Journal& journal_;
-  TileFiles& files_;
+  RunFiles& files_;
   const std::int64_t tile_bytes_;
   const CommitPolicy policy_;
   std::mutex mutex_;

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+
+namespace bulksim {
+
+/// The block sums of a result, as they lie under /block_sums of its file:
+///
+///   fine, share   rows x columns, float64    live_rows  by row of fine blocks, int64
+///   coarse        float64                    mask       rows x columns, 1 byte each
+///
+/// and what they were made with, as attributes of the root. The mask is 1 for blocks that were
+/// selected, which are all of them where nothing was left out.
+struct BlockMap {
+  double softmax_scale = 0.0;
+  std::int64_t block_queries = 0;  ///< query rows of a fine block in the middle of the matrix
+  std::int64_t block_items = 0;
+  std::int64_t rows = 0;     ///< of fine blocks
+  std::int64_t columns = 0;  ///< of fine blocks
+  std::int64_t coarse_rows = 0;
+  std::int64_t coarse_columns = 0;
+  bool is_estimate = false;  ///< made of a sample of antidiagonals, before computing
+  std::vector<double> fine;
+  std::vector<double> coarse;
+  std::vector<double> share;
+  std::vector<std::int64_t> live_rows;
+  std::vector<std::uint8_t> mask;
+
+  bool operator==(const BlockMap&) const = default;
+};
+
+/// The block map of a result (any path that SimilarityReader takes); nothing when it has none.
+/// Throws Error (65) when it is damaged.
+std::optional<BlockMap> read_block_map(FileCalls& calls, const std::string& path);
+
+}  // namespace bulksim

@@ -1,0 +1,110 @@
+#include "bulksim/blocks/block_sums.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace bulksim {
+
+namespace {
+
+constexpr int kWeightBits = 62;
+
+std::size_t at(std::int64_t place) {
+  return static_cast<std::size_t>(place);
+}
+
+int ceil_log2(std::int64_t value) {
+  return value <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value - 1)));
+}
+
+}  // namespace
+
+std::vector<double> BlockSums::coarse() const {
+  std::vector<double> sums(at(coarse_rows() * coarse_columns()));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      sums[at(row / kCoarseBlocks * coarse_columns() + column / kCoarseBlocks)] +=
+          fine[at(row * columns + column)];
+    }
+  }
+  return sums;
+}
+
+std::vector<double> BlockSums::share() const {
+  std::vector<double> shares(fine.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (live_rows[at(row)] == 0) continue;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      shares[at(row * columns + column)] =
+          fine[at(row * columns + column)] / static_cast<double>(live_rows[at(row)]);
+    }
+  }
+  return shares;
+}
+
+BlockSumBuilder::BlockSumBuilder(const TileGrid& tiles, double softmax_scale, float inverse_one)
+    : tiles_(tiles),
+      blocks_(tiles),
+      scale_(exp_scale(softmax_scale)),
+      inverse_one_(inverse_one),
+      unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kTermBits)),
+      maxima_(at(tiles.shape().queries), std::numeric_limits<std::int64_t>::min()),
+      weights_(at(tiles.shape().queries)),
+      fine_(at(blocks_.rows() * blocks_.columns())) {}
+
+void BlockSumBuilder::find_maxima(TileId tile, std::span<const BlockTerm> terms) {
+  const RowRange queries = tiles_.queries(tile.row);
+  const std::int64_t blocks = blocks_.columns_of_a_tile();
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    for (const BlockTerm& term : terms.subspan(at((query - queries.begin) * blocks), at(blocks))) {
+      if (term.sum > 0) maxima_[at(query)] = std::max(maxima_[at(query)], term.largest);
+    }
+  }
+}
+
+double BlockSumBuilder::weight(const BlockTerm& term, std::int64_t query) const {
+  const double ratio = exp_ratio(term.largest - maxima_[at(query)], scale_, inverse_one_);
+  return static_cast<double>(term.sum) * ratio * unit_;
+}
+
+void BlockSumBuilder::add_weights(TileId tile, std::span<const BlockTerm> terms) {
+  const RowRange queries = tiles_.queries(tile.row);
+  const std::int64_t blocks = blocks_.columns_of_a_tile();
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    for (const BlockTerm& term : terms.subspan(at((query - queries.begin) * blocks), at(blocks))) {
+      if (term.sum > 0) weights_[at(query)] += std::llrint(weight(term, query));
+    }
+  }
+}
+
+void BlockSumBuilder::sum_blocks(TileId tile, std::span<const BlockTerm> terms) {
+  const RowRange queries = tiles_.queries(tile.row);
+  const std::int64_t blocks = blocks_.columns_of_a_tile();
+  const std::int64_t first_row = tile.row * blocks_.rows_of_a_tile();
+  const std::int64_t first_column = tile.column * blocks;
+  for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+    const std::int64_t row = first_row + (query - queries.begin) / kFineRows;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const BlockTerm& term = terms[at((query - queries.begin) * blocks + block)];
+      if (term.sum == 0) continue;
+      fine_[at(row * blocks_.columns() + first_column + block)] +=
+          weight(term, query) / static_cast<double>(weights_[at(query)]);
+    }
+  }
+}
+
+BlockSums BlockSumBuilder::finish() && {
+  BlockSums sums{blocks_.rows(), blocks_.columns(), std::move(fine_), {}};
+  for (std::int64_t row = 0; row < sums.rows; ++row) {
+    const RowRange queries = blocks_.queries(row);
+    sums.live_rows.push_back(std::count_if(weights_.begin() + queries.begin,
+                                           weights_.begin() + queries.end,
+                                           [](std::int64_t weight) { return weight > 0; }));
+  }
+  return sums;
+}
+
+}  // namespace bulksim

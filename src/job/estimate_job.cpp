@@ -1,0 +1,129 @@
+#include "bulksim/job/estimate_job.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/core/phase_timer.hpp"
+#include "job/block_estimate.hpp"
+#include "job/plan_folder.hpp"
+#include "job/run_setup.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kListed = 10;
+
+double sum_of(const std::vector<double>& values, const std::vector<std::uint8_t>& mask) {
+  double sum = 0.0;
+  for (std::size_t at = 0; at < values.size(); ++at)
+    if (mask[at] == 1) sum += values[at];
+  return sum;
+}
+
+Json describe(const BlockMap& map, const JobConfig& config, const EstimateOptions& options,
+              double seconds, const std::optional<Recall>& recall) {
+  const auto mask = select_blocks(map.share, options.selection);
+  Json json{{"schema", 1},
+            {"softmax_scale", map.softmax_scale},
+            {"stride", config.stride},
+            {"blocks", {{"rows", map.rows}, {"columns", map.columns}}},
+            {"block", {{"queries", map.block_queries}, {"items", map.block_items}}},
+            {"selected", std::count(mask.begin(), mask.end(), 1)},
+            {"seconds", seconds}};
+  json["strongest"] = Json::array();
+  for (const std::int64_t block : by_share(map.share)) {
+    if (std::ssize(json["strongest"]) == kListed) break;
+    json["strongest"].push_back({{"query_row", block / map.columns * map.block_queries},
+                                 {"item_row", block % map.columns * map.block_items},
+                                 {"share", map.share[static_cast<std::size_t>(block)]}});
+  }
+  if (recall) {
+    json["recall"] = {{"mass", recall->mass}, {"best", recall->best}, {"ratio", recall->ratio()}};
+  }
+  return json;
+}
+
+void print(const Json& json, std::ostream& out) {
+  const auto line = [&](const char* format, auto... values) {
+    char text[200];
+    std::snprintf(text, sizeof text, format, values...);
+    out << text << '\n';
+  };
+  const auto rows = json["blocks"]["rows"].get<long long>();
+  const auto columns = json["blocks"]["columns"].get<long long>();
+  line("blocks    %lld x %lld of %lld queries x %lld items, softmax scale %g, groups of %lld rows",
+       rows, columns, json["block"]["queries"].get<long long>(),
+       json["block"]["items"].get<long long>(), json["softmax_scale"].get<double>(),
+       json["stride"].get<long long>());
+  line("selected  %lld of %lld blocks", json["selected"].get<long long>(), rows * columns);
+  line("time      %.2f s", json["seconds"].get<double>());
+  if (json.contains("recall")) {
+    line("recall    the selected blocks hold %.2f %% of the exact mass, the best as many %.2f %%",
+         100 * json["recall"]["mass"].get<double>(), 100 * json["recall"]["best"].get<double>());
+  }
+  if (!json["strongest"].empty()) out << "strongest  query row   item row   share of its queries\n";
+  for (const Json& block : json["strongest"]) {
+    line("          %10lld %10lld   %8.4f %%", block["query_row"].get<long long>(),
+         block["item_row"].get<long long>(), 100 * block["share"].get<double>());
+  }
+}
+
+}  // namespace
+
+Recall recall_of(const BlockMap& estimate, const Selection& selection, const BlockMap& exact) {
+  if (estimate.rows != exact.rows || estimate.columns != exact.columns ||
+      estimate.block_queries != exact.block_queries || estimate.block_items != exact.block_items) {
+    throw Error(
+        ExitCode::kDataError,
+        "the exact map has other blocks than the estimate: estimate with the inputs and the "
+        "--tile of that result");
+  }
+  const auto chosen = select_blocks(estimate.share, selection);
+  const auto count = std::count(chosen.begin(), chosen.end(), 1);
+  std::vector<std::uint8_t> best(exact.fine.size());
+  const auto order = by_share(exact.fine);
+  for (std::ptrdiff_t place = 0; place < count; ++place)
+    best[static_cast<std::size_t>(order[static_cast<std::size_t>(place)])] = 1;
+  const double all = sum_of(exact.fine, std::vector<std::uint8_t>(exact.fine.size(), 1));
+  if (all == 0.0) return {};
+  return {sum_of(exact.fine, chosen) / all, sum_of(exact.fine, best) / all};
+}
+
+void run_estimate(const JobConfig& config, const EstimateOptions& options, JobContext context,
+                  std::ostream& out) {
+  PhaseTimer timer(context.watchdog);
+  PlanFolder folder(config, context);
+  JobConfig plain = config;
+  plain.select.reset();
+  const RunSetup setup = set_up_run(plain, folder.path(), context, timer);
+  timer.end();
+  folder.remove();
+  const Stopwatch watch;
+  const BlockMap map = estimate_blocks(plain, setup, config.stride, context);
+  const double seconds = watch.seconds();
+  if (context.mpi.world().rank() != 0) return;
+  std::optional<Recall> recall;
+  if (!options.against.empty()) {
+    const auto exact = read_block_map(context.calls, options.against);
+    if (!exact || exact->is_estimate) {
+      throw Error(ExitCode::kNoInput, "'" + options.against + "' has no exact block map");
+    }
+    recall = recall_of(map, options.selection, *exact);
+  }
+  const Json json = describe(map, config, options, seconds, recall);
+  if (options.format == EstimateFormat::kJson) {
+    out << json.dump(1) << '\n';
+  } else {
+    print(json, out);
+  }
+}
+
+}  // namespace bulksim
