@@ -190,8 +190,9 @@ void ComputeRun::sum_blocks(std::vector<std::int64_t> tiles) {
   const auto& mine = earlier[static_cast<std::size_t>(comm().rank())];
   tiles.insert(tiles.end(), mine.begin(), mine.end());
   TermFiles terms(context_.calls, plan.grid, parts_.terms, parts_.layouts, TileAccess::kRead);
+  Communicator& sums = setup_.devices.world ? *setup_.devices.world : comm();
   blocks_ = reduce_block_sums(
-      plan, [&](TileId tile, std::span<BlockTerm> to) { terms.read(tile, to); }, tiles, comm());
+      plan, [&](TileId tile, std::span<BlockTerm> to) { terms.read(tile, to); }, tiles, sums);
 }
 
 std::string ComputeRun::publish_result() {

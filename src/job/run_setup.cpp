@@ -145,6 +145,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
   timer.begin("device");
   setup.devices = choose_devices(config, context);
+  if (setup.plan.softmax_scale) connect_devices(setup.devices, context);
   setup.resources = survey_resources(config.threads, config.memory, comm);
   setup.resources.device = setup.devices.own;
   together(comm, [&] {

@@ -74,6 +74,8 @@ def full_matrix(bench):
         devices = bench.report(out)["devices"]
         bench.check(len(devices) == ranks and DEVICE in devices[0], "the report names each device")
         bench.check(bench.report(out)["backend"].startswith("cuda ("), "the report names the backend")
+        bench.check(bench.errors.count("ranks share a device") == ranks - 1,
+                    "ranks that share a device are told of MPI, once")
     shown = subprocess.run([bench.arguments.program, "show", bench.folder / "cuda1"],
                            capture_output=True, text=True).stdout
     bench.check(f"computed by cuda ({DEVICE}" in shown, "show names the device")
