@@ -84,8 +84,13 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
     AlignedBuffer<std::int64_t> sums;
     sums.require(static_cast<std::size_t>(block.padded_items()));
     std::fill_n(sums.data(), sums.size(), 0);
-    BlockTask task{&queries,     {0, queries.rows()}, &block, product.cosines.data() + begin,
-                   items.rows(), sums.data()};
+    BlockTask task;
+    task.queries = &queries;
+    task.rows = {0, queries.rows()};
+    task.block = &block;
+    task.out = product.cosines.data() + begin;
+    task.out_stride = items.rows();
+    task.column_sums = sums.data();
     task.terms = product.terms.data() + begin / kFineRows;
     task.term_stride = blocks;
     task.exp_scale = kScale;
