@@ -94,7 +94,11 @@ Watchdog::Watch::~Watch() {
   {
     const std::lock_guard lock(watchdog_->mutex_);
     if (std::uncaught_exceptions() > exceptions_ && !watchdog_->failed_) {
-      watchdog_->failed_ = watchdog_->locate(entry_);
+      try {
+        watchdog_->failed_ = watchdog_->locate(entry_);
+      } catch (...) {
+        // without memory for it the failure under way is told without its place
+      }
     }
     const std::thread::id thread = entry_->thread;
     watchdog_->works_.erase(entry_);

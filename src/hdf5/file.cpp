@@ -1,8 +1,26 @@
 #include "hdf5/file.hpp"
 
+#include <cstddef>
+#include <memory>
+
 namespace bulksim::h5 {
 
+namespace {
+
+constexpr std::size_t kCacheBytes = std::size_t{4}
+                                    << 20;  // more than a file takes when it is opened
+
+/// Throws std::bad_alloc in time: HDF5 crashes when the caches of a file find no memory.
+void require_memory() {
+  const std::unique_ptr<std::byte[]> room(new std::byte[kCacheBytes]);
+  std::byte* volatile used = room.get();  // or the compiler leaves both calls out
+  static_cast<void>(used);
+}
+
+}  // namespace
+
 PropertyList file_access() {
+  require_memory();
   check(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr), "silence HDF5");
   PropertyList list(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
 #if H5_VERSION_GE(1, 10, 7)
