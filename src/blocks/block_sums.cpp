@@ -16,6 +16,24 @@ std::size_t at(std::int64_t place) {
   return static_cast<std::size_t>(place);
 }
 
+// A fused multiply-add without its instruction is a call: the same bits, fifty times slower.
+#if defined(__x86_64__)
+[[gnu::target("fma"), gnu::flatten]] double fused_ratio(std::int64_t distance, ExpScale scale,
+                                                        float inverse_one) {
+  return exp_ratio(distance, scale, inverse_one);
+}
+
+double fast_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
+  static const bool fuses = __builtin_cpu_supports("fma") != 0;
+  return fuses ? fused_ratio(distance, scale, inverse_one)
+               : exp_ratio(distance, scale, inverse_one);
+}
+#else
+double fast_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
+  return exp_ratio(distance, scale, inverse_one);
+}
+#endif
+
 int ceil_log2(std::int64_t value) {
   return value <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value - 1)));
 }
@@ -66,7 +84,7 @@ void BlockSumBuilder::find_maxima(TileId tile, std::span<const BlockTerm> terms)
 }
 
 double BlockSumBuilder::weight(const BlockTerm& term, std::int64_t query) const {
-  const double ratio = exp_ratio(term.largest - maxima_[at(query)], scale_, inverse_one_);
+  const double ratio = fast_ratio(term.largest - maxima_[at(query)], scale_, inverse_one_);
   return static_cast<double>(term.sum) * ratio * unit_;
 }
 
