@@ -2,32 +2,22 @@
 #include <memory>
 #include <string>
 
-#include <dlfcn.h>
-
 #include "backend/best_preferences.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
 #include "bulksim/backend/cuda_kernel_benchmark.hpp"
 #include "bulksim/blocks/fine_grid.hpp"
-#include "bulksim/core/error.hpp"
+#include "bulksim/core/shared_library.hpp"
 
 namespace bulksim {
 
 namespace {
 
-Error unavailable(const std::string& module) {
-  const char* reason = dlerror();
-  return {ExitCode::kUnavailable,
-          "cannot load '" + module + "': " + (reason == nullptr ? "unknown reason" : reason)};
-}
-
-/// A function of the module, which stays loaded as long as the process.
+/// A function of the module.
 template <class Function>
 Function function_of(const std::string& module, const char* name) {
-  void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw unavailable(module);
-  void* const symbol = dlsym(handle, name);
-  if (symbol == nullptr) throw unavailable(module);
-  return reinterpret_cast<Function>(symbol);
+  Function function = nullptr;
+  SharedLibrary(module).find(name, function);
+  return function;
 }
 
 }  // namespace

@@ -59,13 +59,13 @@ MpiEnvironment::MpiEnvironment(const CommunicatorOptions& options) {
 }
 
 void MpiEnvironment::join(const Launch& launch, const CommunicatorOptions& options) {
-  library_ = mpi::library_name();
+  mpi_version_ = mpi::library_name();
   world_ = mpi::make_world(options);
   if (launch.tasks != Launch::kUnknown && world_->size() == 1) {
     world_.reset();
     throw Error(ExitCode::kConfig,
                 launch.launcher + " starts " + std::to_string(launch.tasks) + " tasks, but " +
-                    library_ +
+                    mpi_version_ +
                     ", which this program was built with, sees one: use the mpirun of that MPI, "
                     "or srun --mpi=pmix");
   }

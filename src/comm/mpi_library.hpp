@@ -20,6 +20,10 @@ int locked(const Call& call) {
   return call();
 }
 
+/// Throws Error (69) with the words of MPI unless a call was a success; `call` says what it was to
+/// do.
+void check(int status, const std::string& call);
+
 // What the environment needs of MPI. Without MPI there are stand-ins that say so.
 
 /// This process among those of its host.

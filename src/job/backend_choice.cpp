@@ -96,7 +96,7 @@ void connect_devices(Devices& devices, JobContext context) {
   std::array<std::int64_t, 1> warm_up{0};
   made.world->all_reduce_sum(warm_up);
   devices.world = std::move(made.world);
-  devices.library = made.library;
+  devices.nccl_version = made.version;
 }
 
 std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources) {

@@ -19,7 +19,7 @@ struct Devices {
   std::vector<std::string> all;  ///< name, UUID and PCI id of each rank's device
 
   std::unique_ptr<Communicator> world;  ///< of all ranks over NCCL; null: MPI
-  std::string library;                  ///< "NCCL 2.28.9"
+  std::string nccl_version;             ///< "NCCL 2.28.9"
 
   /// Whether no two ranks share one.
   bool are_distinct() const;

@@ -77,11 +77,11 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup, std:
   ranks = environment.world().size();
   threads = setup.resources.threads;
   devices = setup.devices.all;
-  nccl = setup.devices.library;
+  nccl = setup.devices.nccl_version;
   config = job_config;
   plan = setup.plan;
   surveys = setup.surveys;
-  mpi = environment.library();
+  mpi = environment.mpi_version();
 }
 
 std::string RunReport::to_json(const PhaseTimer& timer) const {

@@ -325,7 +325,7 @@ TEST_F(NcclTest, ReducesAndMovesWhatEveryRankHas) {
     const auto gathered =
         world.gather(std::vector<std::byte>(static_cast<std::size_t>(rank * 4), std::byte{7}));
 
-    EXPECT_EQ(made.library, "NCCL 2.28.9");
+    EXPECT_EQ(made.version, "NCCL 2.28.9");
     EXPECT_EQ(sums, (std::vector<std::int64_t>{6, -3}));
     EXPECT_EQ(largest, (std::vector<std::int64_t>{9}));
     EXPECT_EQ(disjoint, (std::vector<double>{1.0 / 3, 1.0 / 4, 1.0 / 5}));

@@ -90,12 +90,12 @@ TEST(MpiEnvironment, OnlyRank0ReturnsTheCodeOfAnOrderlyStop) {
 }
 
 TEST(MpiEnvironment, NamesItsLibraryWhenItHasStartedOne) {
-  const std::string& library = environment->library();
+  const std::string& version = environment->mpi_version();
 
   if (environment->world().size() == 1) {
-    EXPECT_EQ(library, "none");
+    EXPECT_EQ(version, "none");
   } else {
-    EXPECT_THAT(library, testing::HasSubstr("MPI"));
+    EXPECT_THAT(version, testing::HasSubstr("MPI"));
   }
 }
 

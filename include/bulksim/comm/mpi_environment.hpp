@@ -46,7 +46,7 @@ class MpiEnvironment {
   int node_rank() const { return node_rank_; }  ///< rank among the ranks of this host
   int node_size() const { return node_size_; }  ///< ranks on this host
   /// "Open MPI v4.1.4", or "none".
-  const std::string& library() const { return library_; }
+  const std::string& mpi_version() const { return mpi_version_; }
 
   /// What main returns when all ranks have come to the same orderly end: the code at rank 0, and 0
   /// at the others, since a launcher kills the job at the first rank that returns anything else.
@@ -60,7 +60,7 @@ class MpiEnvironment {
   bool started_ = false;
   int node_rank_ = 0;
   int node_size_ = 1;
-  std::string library_ = "none";
+  std::string mpi_version_ = "none";
   std::unique_ptr<Communicator> world_;
   std::unique_ptr<mpi::Pulse> pulse_;  // tells a rank that works from one that is lost
 };

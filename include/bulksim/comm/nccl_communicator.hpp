@@ -10,7 +10,7 @@ namespace bulksim {
 /// A communicator over NCCL, or why there is none.
 struct NcclWorld {
   std::unique_ptr<Communicator> world;
-  std::string library;  ///< "NCCL 2.28.9"
+  std::string version;  ///< "NCCL 2.28.9"
   std::string why_not;  ///< the same at every rank
 };
 

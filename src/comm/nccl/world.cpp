@@ -57,7 +57,7 @@ NcclWorld make_world(const Calls* calls, const std::string& why_not, Communicato
   NcclWorld made;
   made.why_not = first_reason(control, why_not);
   if (!made.why_not.empty()) return made;
-  made.library = agree_on_version(*calls, control);
+  made.version = agree_on_version(*calls, control);
   made.world = make_communicator(*calls, control, node_rank, options);
   return made;
 }

@@ -1,54 +1,30 @@
 #include "backend/cuda/bench/cusparse_calls.hpp"
 
-#include <string>
-
-#include <dlfcn.h>
-
-#include "bulksim/core/error.hpp"
+#include "bulksim/core/shared_library.hpp"
 
 namespace bulksim::cuda {
 
-namespace {
-
-constexpr char kLibrary[] = "libcusparse.so.12";
-
-Error unavailable() {
-  const char* reason = dlerror();
-  return Error(ExitCode::kUnavailable, std::string("cannot load '") + kLibrary +
-                                           "': " + (reason == nullptr ? "unknown" : reason));
-}
-
-template <class Function>
-void find(void* library, const char* name, Function& function) {
-  void* const symbol = dlsym(library, name);
-  if (symbol == nullptr) throw unavailable();
-  function = reinterpret_cast<Function>(symbol);
-}
-
-}  // namespace
-
 CusparseCalls load_cusparse() {
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw unavailable();
+  const SharedLibrary library("libcusparse.so.12");
   CusparseCalls calls{};
-  find(library, "cusparseCreate", calls.create);
-  find(library, "cusparseDestroy", calls.destroy);
-  find(library, "cusparseSetStream", calls.set_stream);
-  find(library, "cusparseGetErrorString", calls.error_text);
-  find(library, "cusparseCreateCsr", calls.create_csr);
-  find(library, "cusparseDestroySpMat", calls.destroy_csr);
-  find(library, "cusparseSpMatGetSize", calls.csr_size);
-  find(library, "cusparseCsrSetPointers", calls.set_csr);
-  find(library, "cusparseCreateDnMat", calls.create_dense);
-  find(library, "cusparseDestroyDnMat", calls.destroy_dense);
-  find(library, "cusparseSpMM_bufferSize", calls.spmm_bytes);
-  find(library, "cusparseSpMM_preprocess", calls.spmm_prepare);
-  find(library, "cusparseSpMM", calls.spmm);
-  find(library, "cusparseSpGEMM_createDescr", calls.create_spgemm);
-  find(library, "cusparseSpGEMM_destroyDescr", calls.destroy_spgemm);
-  find(library, "cusparseSpGEMM_workEstimation", calls.spgemm_estimate);
-  find(library, "cusparseSpGEMM_compute", calls.spgemm_compute);
-  find(library, "cusparseSpGEMM_copy", calls.spgemm_copy);
+  library.find("cusparseCreate", calls.create);
+  library.find("cusparseDestroy", calls.destroy);
+  library.find("cusparseSetStream", calls.set_stream);
+  library.find("cusparseGetErrorString", calls.error_text);
+  library.find("cusparseCreateCsr", calls.create_csr);
+  library.find("cusparseDestroySpMat", calls.destroy_csr);
+  library.find("cusparseSpMatGetSize", calls.csr_size);
+  library.find("cusparseCsrSetPointers", calls.set_csr);
+  library.find("cusparseCreateDnMat", calls.create_dense);
+  library.find("cusparseDestroyDnMat", calls.destroy_dense);
+  library.find("cusparseSpMM_bufferSize", calls.spmm_bytes);
+  library.find("cusparseSpMM_preprocess", calls.spmm_prepare);
+  library.find("cusparseSpMM", calls.spmm);
+  library.find("cusparseSpGEMM_createDescr", calls.create_spgemm);
+  library.find("cusparseSpGEMM_destroyDescr", calls.destroy_spgemm);
+  library.find("cusparseSpGEMM_workEstimation", calls.spgemm_estimate);
+  library.find("cusparseSpGEMM_compute", calls.spgemm_compute);
+  library.find("cusparseSpGEMM_copy", calls.spgemm_copy);
   return calls;
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include <dlfcn.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+/// A library that is loaded while the program runs. It stays loaded as long as the process: what
+/// was found in it may be at work on any thread.
+class SharedLibrary {
+ public:
+  /// `name` is searched for like any library of the system, or is a path. Throws Error (69) with
+  /// the reason of the loader.
+  explicit SharedLibrary(std::string name)
+      : name_(std::move(name)), handle_(dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) refuse();
+  }
+
+  /// Finds a C function; throws Error (69) where there is none of that name.
+  template <class Function>
+  void find(const char* symbol, Function& function) const {
+    void* const address = dlsym(handle_, symbol);
+    if (address == nullptr) refuse();
+    function = reinterpret_cast<Function>(address);
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    const char* reason = dlerror();
+    throw Error(ExitCode::kUnavailable,
+                "cannot load '" + name_ + "': " + (reason == nullptr ? "unknown reason" : reason));
+  }
+
+  std::string name_;
+  void* handle_;
+};
+
+}  // namespace bulksim
