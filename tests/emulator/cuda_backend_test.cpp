@@ -205,23 +205,9 @@ TEST_F(CudaBackendTest, EndsWithTheDeviceAndTheErrorWhenACallFails) {
   }
 }
 
-/// A sink whose tiles cannot be written.
-class FullDisk final : public TileSink {
- public:
-  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(); }
-
- private:
-  class Writer final : public TileWriter {
-   public:
-    void begin(TileId) override {}
-    void write(const TileStripe&) override { throw Error(ExitCode::kIoError, "the disk is full"); }
-    void finish() override {}
-  };
-};
-
 TEST_F(CudaBackendTest, PassesAFailureOfAWriterOn) {
   const BackendProblem problem({40, 400}, {8, 32});
-  FullDisk sink;
+  test::FullDisk sink;
   const auto backend = make_backend(options_for(problem));
 
   test::expect_error(ExitCode::kIoError, {"the disk is full"},

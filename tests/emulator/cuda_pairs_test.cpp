@@ -2,20 +2,13 @@
 // makes of the rest.
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "backend/cuda/filter.hpp"
-#include "backend_support.hpp"
 #include "bulksim/backend/cuda_backend.hpp"
-#include "cuda_test_support.hpp"
 #include "emulated_runtime.hpp"
-#include "machine.hpp"
+#include "pair_support.hpp"
 
 extern "C" bulksim::PairBackend* bulksim_make_cuda_pair_backend(
     const bulksim::CudaBackendOptions& options, const bulksim::ResultCut& cut);
@@ -24,80 +17,11 @@ namespace bulksim {
 namespace {
 
 using test::BackendProblem;
-
-/// A pair with its query.
-struct Found {
-  std::int64_t query;
-  ScoredItem pair;
-
-  bool operator==(const Found&) const = default;
-};
-
-bool by_place(const Found& a, const Found& b) {
-  return std::pair(a.query, a.pair.item) < std::pair(b.query, b.pair.item);
-}
-
-class PairCollector final : public PairSink {
- public:
-  std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
-
-  std::vector<Found> found;
-
- private:
-  class Writer final : public PairWriter {
-   public:
-    explicit Writer(PairCollector& sink) : sink_(sink) {}
-    void begin(TileId) override { tile_.clear(); }
-    void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
-      for (const ScoredItem& pair : pairs)
-        tile_.push_back({query, pair});
-    }
-    void finish() override {
-      EXPECT_TRUE(std::is_sorted(tile_.begin(), tile_.end(), by_place));
-      const std::lock_guard lock(sink_.mutex_);
-      sink_.found.insert(sink_.found.end(), tile_.begin(), tile_.end());
-    }
-
-   private:
-    PairCollector& sink_;
-    std::vector<Found> tile_;
-  };
-
-  std::mutex mutex_;
-};
-
-/// Of each query those with the highest preference, all by place.
-std::vector<Found> kept(std::vector<Found> pairs, const ResultCut& cut) {
-  if (cut.keep != Keep::kAll) {
-    const auto key = [&](const Found& one) {
-      return preference(cut, one.query, one.pair.item, one.pair.score);
-    };
-    std::sort(pairs.begin(), pairs.end(), [&](const Found& a, const Found& b) {
-      return a.query != b.query ? a.query < b.query : key(a) > key(b);
-    });
-    std::vector<Found> best;
-    for (const Found& one : pairs) {
-      const auto same = std::count_if(best.begin(), best.end(),
-                                      [&](const Found& other) { return other.query == one.query; });
-      if (same < cut.count) best.push_back(one);
-    }
-    pairs = best;
-  }
-  std::sort(pairs.begin(), pairs.end(), by_place);
-  return pairs;
-}
+using test::Pairs;
 
 /// By the definition: every pair, one after the other.
-std::vector<Found> expected(const BackendProblem& problem, const ResultCut& cut) {
-  std::vector<Found> all;
-  for (std::int64_t q = 0; q < problem.grid.shape().queries; ++q) {
-    for (std::int64_t i = 0; i < problem.grid.shape().items; ++i) {
-      const float score = to_cosine(exact_sum(problem.queries.rows, q, problem.items, i),
-                                    inverse_one(problem.arithmetic));
-      if (cut.admits(q, i, score)) all.push_back({q, {i, score}});
-    }
-  }
-  return kept(std::move(all), cut);
+Pairs expected(const BackendProblem& problem, const ResultCut& cut) {
+  return test::expected(problem, test::reference(problem.queries.rows, problem.items), cut);
 }
 
 /// What a backend finds, two columns of tiles at a time.
@@ -109,12 +33,12 @@ class CudaPairsTest : public testing::Test {
     EXPECT_EQ(emulator::live_objects(), 0);
   }
 
-  std::vector<Found> find(const BackendProblem& problem, const ResultCut& cut) {
+  Pairs find(const BackendProblem& problem, const ResultCut& cut) {
     CudaBackendOptions options;
     options.grid = problem.grid;
     options.arithmetic = problem.arithmetic;
     options.pinned_tiles = 3;
-    PairCollector sink;
+    test::PairCollector sink;
     const std::unique_ptr<PairBackend> backend(bulksim_make_cuda_pair_backend(options, cut));
     backend->set_queries(problem.queries, sink);
     if (before_work_) before_work_();
@@ -123,7 +47,8 @@ class CudaPairsTest : public testing::Test {
     }
     backend->drain();
     recomputed_ = backend->recomputed_tiles();
-    return kept(std::move(sink.found), cut);
+    EXPECT_EQ(sink.disorder, 0);
+    return test::merged(sink, cut);
   }
 
   std::function<void()> before_work_;

@@ -2,6 +2,8 @@
 
 // What the tests of every backend need: problems, a sink that keeps tiles, and the comparison.
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/blocks/fine_grid.hpp"
 #include "test_support.hpp"
 
 namespace bulksim::test {
@@ -23,7 +26,9 @@ class TileCollector final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
   std::map<TileId, std::vector<float>> tiles;
+  std::map<TileId, std::vector<BlockTerm>> terms;
   std::int64_t disorder = 0;
+  std::atomic<std::int64_t> begun = 0;
 
  private:
   class Writer final : public TileWriter {
@@ -31,8 +36,10 @@ class TileCollector final : public TileSink {
     explicit Writer(TileCollector& sink) : sink_(sink) {}
 
     void begin(TileId tile) override {
+      ++sink_.begun;
       tile_ = tile;
       values_.clear();
+      terms_.clear();
       stripes_in_order_ = true;
     }
     void write(const TileStripe& stripe) override {
@@ -41,23 +48,48 @@ class TileCollector final : public TileSink {
       stripes_in_order_ &= stripe.tile == tile_ && stripe.first_row == rows &&
                            size == stripe.rows * sink_.shape_.items;
       values_.insert(values_.end(), stripe.values.begin(), stripe.values.end());
+      terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
     }
     void finish() override {
       const std::lock_guard lock(sink_.mutex_);
       const bool whole = static_cast<std::int64_t>(values_.size()) == sink_.shape_.cells();
       const bool first = sink_.tiles.emplace(tile_, values_).second;
       sink_.disorder += !stripes_in_order_ || !whole || !first;
+      sink_.terms[tile_] = terms_;
     }
 
    private:
     TileCollector& sink_;
     TileId tile_;
     std::vector<float> values_;
+    std::vector<BlockTerm> terms_;
     bool stripes_in_order_ = true;
   };
 
   TileShape shape_;
   std::mutex mutex_;
+};
+
+/// A sink whose tiles cannot be written.
+class FullDisk final : public TileSink {
+ public:
+  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::atomic<int> open_writers = 0;
+
+ private:
+  class Writer final : public TileWriter {
+   public:
+    explicit Writer(FullDisk& sink) : sink_(sink) { ++sink_.open_writers; }
+    ~Writer() override { --sink_.open_writers; }
+
+    void begin(TileId) override {}
+    void write(const TileStripe&) override { throw Error(ExitCode::kIoError, "the disk is full"); }
+    void finish() override {}
+
+   private:
+    FullDisk& sink_;
+  };
 };
 
 /// Rows [begin, end) of `rows`.
@@ -124,6 +156,31 @@ struct BackendProblem {
                  std::bit_cast<std::uint32_t>(right);
       }
     }
+    return wrong;
+  }
+
+  /// Terms of a tile that are not those of the definition, of the scores that the merge gives.
+  std::int64_t wrong_terms(TileId tile, const std::vector<BlockTerm>& terms,
+                           double softmax_scale) const {
+    const std::int64_t blocks = FineGrid(grid).columns_of_a_tile();
+    const RowRange rows = grid.queries(tile.row);
+    const RowRange columns = grid.items(tile.column);
+    std::vector<BlockTerm> right(static_cast<std::size_t>(grid.tile().queries * blocks));
+    for (std::int64_t q = rows.begin; q < rows.end; ++q) {
+      if (queries.rows.columns_of(q).empty()) continue;
+      for (std::int64_t begin = columns.begin; begin < columns.end; begin += kFineRows) {
+        std::vector<float> scores;
+        for (std::int64_t i = begin; i < std::min(begin + kFineRows, columns.end); ++i)
+          scores.push_back(exact_score(queries.rows, q, items, i, arithmetic));
+        const std::int64_t block = (begin - columns.begin) / kFineRows;
+        right[static_cast<std::size_t>((q - rows.begin) * blocks + block)] =
+            block_term(scores, 0, exp_scale(softmax_scale), inverse_one(arithmetic));
+      }
+    }
+    if (terms.size() != right.size()) return std::ssize(right);
+    std::int64_t wrong = 0;
+    for (std::size_t at = 0; at < right.size(); ++at)
+      wrong += terms[at] != right[at];
     return wrong;
   }
 };
