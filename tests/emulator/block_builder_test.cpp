@@ -53,11 +53,11 @@ std::vector<Lists> expected_blocks(const UnitRows& items, const Vocabulary& voca
 std::vector<Lists> read_blocks(const ItemBlocks& blocks, std::int64_t entries,
                                const Stream& stream) {
   const std::int64_t count = blocks.grid.blocks();
-  const auto look = test::on_host(blocks.look, count * blocks.words, stream);
-  const auto first = test::on_host(blocks.first, count + 1, stream);
-  const auto lists = test::on_host(blocks.lists, entries, stream);
+  const auto look = download_all(blocks.look, count * blocks.words, stream);
+  const auto first = download_all(blocks.first, count + 1, stream);
+  const auto lists = download_all(blocks.lists, entries, stream);
   const auto postings =
-      test::on_host(blocks.postings, blocks.postings == nullptr ? 0 : entries, stream);
+      download_all(blocks.postings, blocks.postings == nullptr ? 0 : entries, stream);
   std::vector<Lists> result(static_cast<std::size_t>(count));
   for (std::int64_t block = 0; block < count; ++block) {
     unsigned rank = 0;

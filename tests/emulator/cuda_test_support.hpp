@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
+#include "backend/cuda/bench/upload_all.hpp"
 #include "backend/cuda/block_builder.hpp"
 #include "backend/cuda/query_rows.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
-#include "cuda/buffer.hpp"
 
 namespace bulksim::test {
 
@@ -49,35 +49,12 @@ inline UnitRows random_rows(const RandomRows& wanted, Grid grid = kFineGrid) {
   return rows;
 }
 
-/// Copies host values to new device memory.
-template <class T>
-cuda::DeviceBuffer<T> on_device(const std::vector<T>& values, const cuda::Stream& stream) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  cuda::DeviceBuffer<T> buffer(count);
-  if (count == 0) return buffer;
-  const cuda::PinnedBuffer<T> staged(count);
-  std::copy(values.begin(), values.end(), staged.data());
-  cuda::upload(staged, buffer, count, stream);
-  stream.wait();
-  return buffer;
-}
-
-/// Copies device values to the host.
-template <class T>
-std::vector<T> on_host(const T* values, std::int64_t count, const cuda::Stream& stream) {
-  if (count == 0) return {};
-  const cuda::PinnedBuffer<T> staged(count);
-  cuda::download(values, staged, count, stream);
-  stream.wait();
-  return {staged.data(), staged.data() + count};
-}
-
 /// Item rows on the device, labelled for a query batch.
 struct LabelledItems {
   LabelledItems(const UnitRows& rows, const cuda::QueryRows& queries, const cuda::Stream& stream)
-      : offsets(on_device(rows.row_offsets, stream)),
-        labels(on_device(rows.col_indices, stream)),
-        values(on_device(rows.values, stream)),
+      : offsets(cuda::upload_all(rows.row_offsets, stream)),
+        labels(cuda::upload_all(rows.col_indices, stream)),
+        values(cuda::upload_all(rows.values, stream)),
         entries(rows.nnz()),
         view{rows.rows(), offsets.data(), labels.data(), values.data()} {
     cuda::label_columns(queries, labels.data(), entries, stream);
