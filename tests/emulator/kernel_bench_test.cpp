@@ -37,14 +37,16 @@ enum class Fault { kNone, kZeros, kResources };
 Fault fault = Fault::kNone;
 int live = 0;  // handles and descriptions
 
-cusparseStatus_t create(cusparseHandle_t* handle) {
+template <class T>
+cusparseStatus_t create(T** made) {
   ++live;
-  *handle = new cusparseContext;
+  *made = new T;
   return CUSPARSE_STATUS_SUCCESS;
 }
-cusparseStatus_t destroy(cusparseHandle_t handle) {
+template <class T>
+cusparseStatus_t destroy(T* made) {
   --live;
-  delete handle;
+  delete made;
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t set_stream(cusparseHandle_t, cudaStream_t) {
@@ -64,11 +66,6 @@ cusparseStatus_t create_csr(cusparseSpMatDescr_t* description, std::int64_t rows
                                         static_cast<std::int32_t*>(offsets),
                                         static_cast<std::int32_t*>(col_indices),
                                         static_cast<float*>(values)};
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t destroy_csr(cusparseConstSpMatDescr_t description) {
-  --live;
-  delete description;
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t csr_size(cusparseConstSpMatDescr_t description, std::int64_t* rows,
@@ -91,11 +88,6 @@ cusparseStatus_t create_dense(cusparseDnMatDescr_t* description, std::int64_t ro
   EXPECT_EQ(order, CUSPARSE_ORDER_ROW);
   ++live;
   *description = new cusparseDnMatDescr{rows, columns, static_cast<float*>(values)};
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t destroy_dense(cusparseConstDnMatDescr_t description) {
-  --live;
-  delete description;
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t spmm_bytes(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void*,
@@ -125,16 +117,6 @@ cusparseStatus_t spmm(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t
       }
     }
   }
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t create_spgemm(cusparseSpGEMMDescr_t* work) {
-  ++live;
-  *work = new cusparseSpGEMMDescr;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t destroy_spgemm(cusparseSpGEMMDescr_t work) {
-  --live;
-  delete work;
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t spgemm_estimate(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t,
@@ -183,10 +165,24 @@ cusparseStatus_t spgemm_copy(cusparseHandle_t, cusparseOperation_t, cusparseOper
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-constexpr cuda::CusparseCalls kStandIn{
-    create,   destroy,       set_stream,     error_text,      create_csr,     destroy_csr,
-    csr_size, set_csr,       create_dense,   destroy_dense,   spmm_bytes,     spmm_prepare,
-    spmm,     create_spgemm, destroy_spgemm, spgemm_estimate, spgemm_compute, spgemm_copy};
+constexpr cuda::CusparseCalls kStandIn{.create = create,
+                                       .destroy = destroy,
+                                       .set_stream = set_stream,
+                                       .error_text = error_text,
+                                       .create_csr = create_csr,
+                                       .destroy_csr = destroy,
+                                       .csr_size = csr_size,
+                                       .set_csr = set_csr,
+                                       .create_dense = create_dense,
+                                       .destroy_dense = destroy,
+                                       .spmm_bytes = spmm_bytes,
+                                       .spmm_prepare = spmm_prepare,
+                                       .spmm = spmm,
+                                       .create_spgemm = create,
+                                       .destroy_spgemm = destroy,
+                                       .spgemm_estimate = spgemm_estimate,
+                                       .spgemm_compute = spgemm_compute,
+                                       .spgemm_copy = spgemm_copy};
 
 class KernelBenchTest : public testing::Test {
  protected:
