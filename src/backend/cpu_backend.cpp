@@ -1,16 +1,12 @@
-#include <atomic>
-#include <exception>
+#include <algorithm>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "backend/cpu_kernel.hpp"
+#include "backend/tile_threads.hpp"
 #include "backend/tile_worker.hpp"
-#include "backend/unit_queue.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 
 namespace bulksim {
@@ -20,74 +16,24 @@ namespace {
 class CpuBackend final : public SimilarityBackend {
  public:
   explicit CpuBackend(const CpuBackendOptions& options)
-      : options_(options), kernel_(CpuKernel::choose(options.simd)) {
-    workers_.reserve(static_cast<std::size_t>(options.threads));
-    for (int thread = 0; thread < options.threads; ++thread) {
-      workers_.push_back(std::make_unique<TileWorker>(options, kernel_));
-    }
-  }
+      : kernel_(CpuKernel::choose(options.simd)),
+        threads_(options.threads, [&] { return std::make_unique<TileWorker>(options, kernel_); }) {}
 
-  std::string description() const override {
-    return "cpu (" + kernel_.name() + ", " + std::to_string(options_.threads) +
-           (options_.threads == 1 ? " thread)" : " threads)");
-  }
-
+  std::string description() const override { return threads_.description(kernel_.name()); }
   void set_queries(const QueryBatch& queries, TileSink& sink) override {
-    drain();
-    threads_.clear();
+    threads_.stop();
     queries_.emplace(queries);
-    for (const auto& worker : workers_) {
-      threads_.emplace_back([this, &sink, worker = worker.get()](const std::stop_token& stop) {
-        work(*worker, sink, stop);
-      });
-    }
+    threads_.start(
+        sink, [this](TileWorker& worker) { worker.begin_queries(*queries_); }, [](TileWorker&) {});
   }
-
-  void submit(ItemChunk chunk) override {
-    stopping_on_failure([&] { queue_.submit(std::move(chunk), options_.threads); });
-  }
-
-  void drain() override {
-    stopping_on_failure([&] { queue_.drain(); });
-  }
-
-  std::int64_t recomputed_tiles() const override { return recomputed_; }
+  void submit(ItemChunk chunk) override { threads_.submit(std::move(chunk)); }
+  void drain() override { threads_.drain(); }
+  std::int64_t recomputed_tiles() const override { return threads_.recomputed(); }
 
  private:
-  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
-  template <class Step>
-  void stopping_on_failure(const Step& step) {
-    try {
-      step();
-    } catch (...) {
-      threads_.clear();
-      throw;
-    }
-  }
-
-  void work(TileWorker& worker, TileSink& sink, const std::stop_token& stop) {
-    try {
-      const auto writer = sink.make_writer();
-      while (auto unit = queue_.take(stop)) {
-        worker.begin_column(*queries_, *unit->chunk, unit->tiles.front().column);
-        for (const TileId tile : unit->tiles) {
-          if (stop.stop_requested() || queue_.failed()) return;
-          recomputed_ += worker.compute(tile, *writer);
-        }
-        queue_.done(*std::move(unit));
-      }
-    } catch (...) {
-      queue_.fail(std::current_exception());
-    }
-  }
-
-  CpuBackendOptions options_;
   CpuKernel kernel_;
   std::optional<LabelledQueries> queries_;
-  std::vector<std::unique_ptr<TileWorker>> workers_;
-  UnitQueue queue_;
-  std::atomic<std::int64_t> recomputed_ = 0;
-  std::vector<std::jthread> threads_;  // last: they end before anything they use
+  TileThreads<TileWorker> threads_;  // last: they end before anything they use
 };
 
 }  // namespace

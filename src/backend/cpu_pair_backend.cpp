@@ -1,18 +1,14 @@
-#include <atomic>
-#include <cmath>
-#include <exception>
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
-#include <thread>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "backend/best_preferences.hpp"
 #include "backend/cpu_kernel.hpp"
 #include "backend/pair_worker.hpp"
-#include "backend/unit_queue.hpp"
+#include "backend/tile_threads.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
@@ -22,87 +18,40 @@ namespace {
 class CpuPairBackend final : public PairBackend {
  public:
   CpuPairBackend(const CpuBackendOptions& options, const ResultCut& cut)
-      : options_(options), cut_(cut), name_(CpuKernel::choose(options.simd).name()) {
-    for (int thread = 0; thread < options.threads; ++thread) {
-      workers_.push_back(std::make_unique<PairWorker>(options, cut));
-    }
-  }
+      : cut_(cut),
+        name_(CpuKernel::choose(options.simd).name()),
+        threads_(options.threads, [&] { return std::make_unique<PairWorker>(options, cut); }) {}
 
-  std::string description() const override {
-    return "cpu (" + name_ + ", " + std::to_string(options_.threads) +
-           (options_.threads == 1 ? " thread)" : " threads)");
-  }
-
+  std::string description() const override { return threads_.description(name_); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
-    drain();
-    threads_.clear();
+    threads_.stop();
     queries_.emplace(queries);
     best_.reset();
     if (cut_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), cut_.count);
-    for (const auto& worker : workers_) {
-      threads_.emplace_back([this, &sink, worker = worker.get()](const std::stop_token& stop) {
-        work(*worker, sink, stop);
-      });
-    }
+    threads_.start(
+        sink,
+        [this](PairWorker& worker) { worker.begin_queries(*queries_, best_ ? &*best_ : nullptr); },
+        [this](PairWorker& worker) {
+          const std::lock_guard lock(work_mutex_);
+          work_ += worker.take_work();
+        });
   }
-
-  void submit(ItemChunk chunk) override {
-    stopping_on_failure([&] { queue_.submit(std::move(chunk), options_.threads); });
-  }
-  void drain() override {
-    stopping_on_failure([&] { queue_.drain(); });
-  }
-  std::int64_t recomputed_tiles() const override { return recomputed_; }
-
+  void submit(ItemChunk chunk) override { threads_.submit(std::move(chunk)); }
+  void drain() override { threads_.drain(); }
+  std::int64_t recomputed_tiles() const override { return threads_.recomputed(); }
   PairWork work() const override {
     const std::lock_guard lock(work_mutex_);
     return work_;
   }
 
  private:
-  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
-  template <class Step>
-  void stopping_on_failure(const Step& step) {
-    try {
-      step();
-    } catch (...) {
-      threads_.clear();
-      throw;
-    }
-  }
-
-  void work(PairWorker& worker, PairSink& sink, const std::stop_token& stop) {
-    try {
-      const auto writer = sink.make_writer();
-      worker.begin_queries(*queries_, best_ ? &*best_ : nullptr);
-      while (auto unit = queue_.take(stop)) {
-        worker.begin_column(*unit->chunk, unit->tiles.front().column);
-        for (const TileId tile : unit->tiles) {
-          if (stop.stop_requested() || queue_.failed()) return;
-          recomputed_ += worker.compute(tile, *writer);
-        }
-        {
-          const std::lock_guard lock(work_mutex_);
-          work_ += worker.take_work();
-        }
-        queue_.done(*std::move(unit));
-      }
-    } catch (...) {
-      queue_.fail(std::current_exception());
-    }
-  }
-
-  CpuBackendOptions options_;
   ResultCut cut_;
   std::string name_;
   std::optional<SearchQueries> queries_;
   std::optional<BestPreferences> best_;
-  std::vector<std::unique_ptr<PairWorker>> workers_;
-  UnitQueue queue_;
-  std::atomic<std::int64_t> recomputed_ = 0;
   mutable std::mutex work_mutex_;
   PairWork work_;
-  std::vector<std::jthread> threads_;  // last: they end before anything they use
+  TileThreads<PairWorker> threads_;  // last: they end before anything they use
 };
 
 /// Whether bounds can leave anything out: scores of 0 cannot be told apart by them.

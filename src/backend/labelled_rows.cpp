@@ -2,12 +2,8 @@
 
 namespace bulksim {
 
-void LabelledRows::reserve(std::int64_t rows, std::int64_t nnz) {
-  offsets_.reserve(static_cast<std::size_t>(rows) + 1);
-  entries_.reserve(static_cast<std::size_t>(nnz));
-}
-
 void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary) {
+  offsets_.reserve(static_cast<std::size_t>(range.size()) + 1);
   offsets_.assign(1, 0);
   entries_.clear();
   take_norms(rows, range);

@@ -26,7 +26,6 @@ class LabelledRows {
  public:
   /// Replaces the rows by `range` of `rows` and keeps the memory.
   void assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary);
-  void reserve(std::int64_t rows, std::int64_t nnz);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }

@@ -36,7 +36,6 @@ std::int64_t padded_column(std::int64_t items, std::int64_t sub_block) {
 
 LabelledQueries::LabelledQueries(const QueryBatch& queries)
     : batch(&queries), vocabulary(queries.rows) {
-  rows.reserve(queries.rows.rows(), queries.rows.nnz());
   rows.assign(queries.rows, {0, queries.rows.rows()}, vocabulary);
 }
 
@@ -58,23 +57,21 @@ std::int64_t TileWorker::term_blocks() const {
   return FineGrid(options_.grid).columns_of_a_tile();
 }
 
-void TileWorker::begin_column(const LabelledQueries& queries, const ItemChunk& chunk,
-                              std::int64_t column) {
-  queries_ = &queries;
+void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   chunk_ = &chunk;
   const RowRange items = options_.grid.items(column);
   local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
-  items_.assign(chunk.rows, local_items_, queries.vocabulary);
+  items_.assign(chunk.rows, local_items_, queries_->vocabulary);
   std::int64_t begin = 0;
   for (ItemBlock& block : blocks_) {
     const std::int64_t end = std::min(begin + layout_.items, items.size());
-    if (begin < end) block.build(items_, {begin, end}, queries.vocabulary.size(), layout_);
+    if (begin < end) block.build(items_, {begin, end}, queries_->vocabulary.size(), layout_);
     begin = end;
   }
-  const Signs signs = common_signs(queries.rows, items_);
+  const Signs signs = common_signs(queries_->rows, items_);
   function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns,
                                terms_.empty() ? Terms::kOff : Terms::kOn);
-  scratch_.require(std::min(layout_.items, items.size()), queries.rows.longest());
+  scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
   if (options_.arithmetic.metric == Metric::kDot) lay_out_norms();
 }
 

@@ -31,8 +31,11 @@ class TileWorker {
  public:
   TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel);
 
-  /// Inverts the items of a column of tiles, for the tiles that follow. Both must outlive these.
-  void begin_column(const LabelledQueries& queries, const ItemChunk& chunk, std::int64_t column);
+  /// The queries of the columns that follow, which they must outlive.
+  void begin_queries(const LabelledQueries& queries) { queries_ = &queries; }
+  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
+  /// these.
+  void begin_column(const ItemChunk& chunk, std::int64_t column);
   /// Computes a tile of the column, a second time when its checks fail. Returns how often it was
   /// computed again; throws Error (70) when the checks fail again.
   std::int64_t compute(TileId tile, TileWriter& writer);
