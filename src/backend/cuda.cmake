@@ -39,6 +39,7 @@ set(BULKSIM_CUDA_NEEDS
   backend/pair_cut.cpp
   backend/pair_filter.cpp
   backend/tile_checks.cpp
+  backend/tile_offers.cpp
   comm/communicator.cpp
   core/checksum.cpp
   core/error.cpp

@@ -1,9 +1,8 @@
 #include "backend/pair_filter.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace bulksim {
 
@@ -64,8 +63,7 @@ PairWork PairFilter::work() const {
 
 void PairFilter::Writer::begin(TileId tile) {
   tile_ = tile;
-  offers_.clear();
-  offered_.clear();
+  offers_.begin();
   writer_->begin(tile);
 }
 
@@ -91,11 +89,7 @@ void PairFilter::Writer::write_candidates(std::int64_t query,
 
 void PairFilter::Writer::finish() {
   writer_->finish();
-  std::size_t begin = 0;
-  for (const auto& [row, end] : offered_) {
-    filter_.best_->offer(row, std::span(offers_).subspan(begin, end - begin));
-    begin = end;
-  }
+  if (filter_.best_) offers_.offer_to(*filter_.best_);
   filter_.cells_ +=
       filter_.grid_.queries(tile_.row).size() * filter_.grid_.items(tile_.column).size();
 }
@@ -122,31 +116,11 @@ void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
 }
 
 void PairFilter::Writer::pass_on(std::int64_t query) {
-  if (filter_.cut_.keep != Keep::kAll) keep_preferred(query);
-  if (!pairs_.empty()) writer_->write(query, pairs_);
-}
-
-void PairFilter::Writer::keep_preferred(std::int64_t query) {
-  const ResultCut& cut = filter_.cut_;
-  const std::int64_t row = query - filter_.queries_.begin;
-  const std::uint64_t floor = filter_.best_->floor(row);
-  const std::size_t begin = offers_.size();
-  std::erase_if(pairs_, [&](const ScoredItem& pair) {
-    const std::uint64_t key = preference(cut, query, pair.item, pair.score);
-    if (key > floor) offers_.push_back(key);
-    return key <= floor;
-  });
-  const auto count = static_cast<std::size_t>(cut.count);
-  if (offers_.size() - begin > count) {
-    const auto first = offers_.begin() + static_cast<std::ptrdiff_t>(begin);
-    std::nth_element(first, first + cut.count - 1, offers_.end(), std::greater<>());
-    const std::uint64_t least = offers_[begin + count - 1];
-    offers_.resize(begin + count);
-    std::erase_if(pairs_, [&](const ScoredItem& pair) {
-      return preference(cut, query, pair.item, pair.score) < least;
-    });
+  if (filter_.best_) {
+    const std::int64_t row = query - filter_.queries_.begin;
+    offers_.keep(filter_.cut_, query, row, filter_.best_->floor(row), pairs_);
   }
-  offered_.emplace_back(row, offers_.size());
+  if (!pairs_.empty()) writer_->write(query, pairs_);
 }
 
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "backend/best_preferences.hpp"
+#include "backend/tile_offers.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
@@ -52,15 +54,13 @@ class PairFilter::Writer final : public TileWriter {
 
  private:
   void filter_row(std::int64_t query, const float* values);
-  void keep_preferred(std::int64_t query);
   void pass_on(std::int64_t query);
 
   PairFilter& filter_;
   std::unique_ptr<PairWriter> writer_;
   TileId tile_;
   std::vector<ScoredItem> pairs_;
-  std::vector<std::uint64_t> offers_;  // of the tile, until its checks have held
-  std::vector<std::pair<std::int64_t, std::size_t>> offered_;  // row and end of its offers
+  TileOffers offers_;
 };
 
 }  // namespace bulksim

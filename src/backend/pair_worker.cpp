@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "bulksim/core/error.hpp"
 
@@ -37,11 +36,7 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
   for (std::int64_t failed = 0; failed < 2; ++failed) {
     if (!compute_once(tile, writer)) continue;
     writer.finish();
-    std::size_t begin = 0;
-    for (const auto& [query, end] : offered_) {
-      best_->offer(query, std::span(offers_).subspan(begin, end - begin));
-      begin = end;
-    }
+    if (best_ != nullptr) offers_.offer_to(*best_);
     return failed;
   }
   throw wrong_twice(tile);
@@ -51,8 +46,7 @@ bool PairWorker::compute_once(TileId tile, PairWriter& writer) {
   const RowRange rows = options_.grid.queries(tile.row);
   const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
   std::span<const Cell> cells_left(cells);
-  offers_.clear();
-  offered_.clear();
+  offers_.begin();
 
   writer.begin(tile);
   for (std::int64_t query = rows.begin; query < rows.end; ++query) {
@@ -64,11 +58,7 @@ bool PairWorker::compute_once(TileId tile, PairWriter& writer) {
     const auto count = static_cast<std::size_t>(of_row - cells_left.begin());
     if (!samples_hold(row, cells_left.first(count), floor)) return false;
     cells_left = cells_left.subspan(count);
-    if (pairs_.empty()) continue;
-    writer.write(query, pairs_);
-    if (best_ == nullptr) continue;
-    offers_.insert(offers_.end(), preferences_.begin(), preferences_.end());
-    offered_.emplace_back(row, offers_.size());
+    if (!pairs_.empty()) writer.write(query, pairs_);
   }
   return true;
 }
@@ -78,7 +68,7 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   const std::int64_t query = queries_->batch().range.begin + row;
   const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
   pairs_.clear();
-  preferences_.clear();
+  preferences_ = {};
   if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];
@@ -99,7 +89,7 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
       if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
     }
   }
-  if (cut_.keep != Keep::kAll) keep_preferred(query, floor);
+  if (cut_.keep != Keep::kAll) preferences_ = offers_.keep(cut_, query, row, floor, pairs_);
   return true;
 }
 
@@ -115,26 +105,6 @@ float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) cons
 float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const {
   return score_of_sum(sum, queries_->batch().rows, row, chunk_->rows, local_item,
                       options_.arithmetic);
-}
-
-/// Drops from pairs_ what is not above the floor, and what `count` others of the tile precede.
-void PairWorker::keep_preferred(std::int64_t query, std::uint64_t floor) {
-  std::erase_if(pairs_, [&](const ScoredItem& pair) {
-    return preference(cut_, query, pair.item, pair.score) <= floor;
-  });
-  preferences_.clear();
-  for (const ScoredItem& pair : pairs_) {
-    preferences_.push_back(preference(cut_, query, pair.item, pair.score));
-  }
-  const auto count = static_cast<std::size_t>(cut_.count);
-  if (preferences_.size() <= count) return;
-  const auto last = preferences_.begin() + cut_.count - 1;
-  std::nth_element(preferences_.begin(), last, preferences_.end(), std::greater<>());
-  const std::uint64_t least = *last;
-  preferences_.resize(count);
-  std::erase_if(pairs_, [&](const ScoredItem& pair) {
-    return preference(cut_, query, pair.item, pair.score) < least;
-  });
 }
 
 /// Whether the sampled cells of a row are among its pairs exactly where a merge of the two rows

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "backend/best_preferences.hpp"
@@ -10,6 +9,7 @@
 #include "backend/search_block.hpp"
 #include "backend/search_queries.hpp"
 #include "backend/tile_checks.hpp"
+#include "backend/tile_offers.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
@@ -39,7 +39,6 @@ class PairWorker {
   bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
   float least_score(std::uint64_t floor, std::int64_t first_item) const;
   float score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const;
-  void keep_preferred(std::int64_t query, std::uint64_t floor);
 
   CpuBackendOptions options_;
   ResultCut cut_;
@@ -52,10 +51,9 @@ class PairWorker {
   std::size_t block_count_ = 0;
   PairSearch search_;
   std::vector<ExactPair> found_;
-  std::vector<ScoredItem> pairs_;           // of one query, items ascending
-  std::vector<std::uint64_t> preferences_;  // of the same query
-  std::vector<std::uint64_t> offers_;       // of the tile, until its checks have held
-  std::vector<std::pair<std::int64_t, std::size_t>> offered_;  // query and end of its offers
+  std::vector<ScoredItem> pairs_;  // of one query, items ascending
+  TileOffers offers_;
+  std::span<const std::uint64_t> preferences_;  // of the same query
 };
 
 }  // namespace bulksim

@@ -1,0 +1,44 @@
+#include "backend/tile_offers.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace bulksim {
+
+void TileOffers::begin() {
+  preferences_.clear();
+  ends_.clear();
+}
+
+std::span<const std::uint64_t> TileOffers::keep(const ResultCut& cut, std::int64_t query,
+                                                std::int64_t row, std::uint64_t floor,
+                                                std::vector<ScoredItem>& pairs) {
+  const std::size_t begin = preferences_.size();
+  std::erase_if(pairs, [&](const ScoredItem& pair) {
+    const std::uint64_t key = preference(cut, query, pair.item, pair.score);
+    if (key > floor) preferences_.push_back(key);
+    return key <= floor;
+  });
+  const auto count = static_cast<std::size_t>(cut.count);
+  if (preferences_.size() - begin > count) {
+    const auto first = preferences_.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::nth_element(first, first + cut.count - 1, preferences_.end(), std::greater<>());
+    const std::uint64_t least = preferences_[begin + count - 1];
+    preferences_.resize(begin + count);
+    std::erase_if(pairs, [&](const ScoredItem& pair) {
+      return preference(cut, query, pair.item, pair.score) < least;
+    });
+  }
+  ends_.emplace_back(row, preferences_.size());
+  return std::span(preferences_).subspan(begin);
+}
+
+void TileOffers::offer_to(BestPreferences& best) const {
+  std::size_t begin = 0;
+  for (const auto& [row, end] : ends_) {
+    best.offer(row, std::span(preferences_).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+}  // namespace bulksim
