@@ -82,4 +82,15 @@ inline Error device_error(const CallError& error, const Device& device) {
                             "out of service (nvidia-smi -q tells its state)"};
 }
 
+/// Runs `body` with the device of this thread set, and names the device in its errors.
+template <class Body>
+void on_device(const Device& device, Body body) {
+  try {
+    device.use();
+    body();
+  } catch (const CallError& error) {
+    throw device_error(error, device);
+  }
+}
+
 }  // namespace bulksim::cuda

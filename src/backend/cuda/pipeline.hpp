@@ -18,17 +18,6 @@
 
 namespace bulksim::cuda {
 
-/// Runs `body` with the device of this thread set, and names the device in its errors.
-template <class Body>
-void on_device(const Device& device, Body body) {
-  try {
-    device.use();
-    body();
-  } catch (const CallError& error) {
-    throw device_error(error, device);
-  }
-}
-
 /// The work on one query batch: one thread feeds the device, others check the tiles that come down
 /// and hand them on. The first failure of any thread ends all.
 class Pipeline {

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -66,7 +65,7 @@ class NcclCommunicator final : public Communicator {
     const auto counts = begin("broadcast", std::ssize(bytes), Counts::kMayDiffer);
     bytes.resize(static_cast<std::size_t>(counts[0]));
     in_pieces(std::span(bytes), [&](std::byte* data, std::size_t count) {
-      return calls_.broadcast(data, data, count, kType<std::byte>, 0, comm_, stream_->get());
+      return calls_.broadcast(data, data, count, kType<std::byte>, 0, comm_, stream_.get());
     });
   }
 
@@ -76,7 +75,7 @@ class NcclCommunicator final : public Communicator {
     if (rank() != 0) {
       std::vector<std::byte> mine(bytes.begin(), bytes.end());
       in_pieces(std::span(mine), [&](const std::byte* data, std::size_t count) {
-        return calls_.send(data, count, kType<std::byte>, 0, comm_, stream_->get());
+        return calls_.send(data, count, kType<std::byte>, 0, comm_, stream_.get());
       });
       return all;
     }
@@ -85,7 +84,7 @@ class NcclCommunicator final : public Communicator {
       auto& theirs =
           all.emplace_back(static_cast<std::size_t>(counts[static_cast<std::size_t>(peer)]));
       in_pieces(std::span(theirs), [&](std::byte* data, std::size_t count) {
-        return calls_.receive(data, count, kType<std::byte>, peer, comm_, stream_->get());
+        return calls_.receive(data, count, kType<std::byte>, peer, comm_, stream_.get());
       });
     }
     return all;
@@ -106,15 +105,13 @@ class NcclCommunicator final : public Communicator {
   void all_reduce(const char* call, std::span<T> values, ncclRedOp_t operation) {
     begin(call, std::ssize(values), Counts::kMustAgree);
     in_pieces(values, [&](T* data, std::size_t count) {
-      return calls_.all_reduce(data, data, count, kType<T>, operation, comm_, stream_->get());
+      return calls_.all_reduce(data, data, count, kType<T>, operation, comm_, stream_.get());
     });
   }
 
   /// The handshake of all ranks; returns when it is done.
   void meet() {
     call_ = "meet";
-    device_.use();
-    stream_.emplace();
     ncclUniqueId identity{};
     ncclResult_t status = ncclSuccess;
     if (rank() == 0) status = calls_.make_identity(&identity);
@@ -138,21 +135,25 @@ class NcclCommunicator final : public Communicator {
   template <class T, class Start>
   void in_pieces(std::span<T> all, const Start& start) {
     constexpr auto kMost = static_cast<std::size_t>(kPieceBytes) / sizeof(T);
-    device_.use();
-    for (std::size_t done = 0; done < all.size(); done += kMost) {
-      const auto piece = all.subspan(done, std::min(kMost, all.size() - done));
-      const auto bytes = static_cast<std::int64_t>(piece.size_bytes());
-      staged_.reserve(bytes);
-      buffer_.reserve(bytes);
-      std::memcpy(staged_.data(), piece.data(), piece.size_bytes());
-      cuda::upload(staged_, buffer_, bytes, *stream_);
-      check(start(reinterpret_cast<T*>(buffer_.data()), piece.size()));
-      settle();
-      cuda::download(buffer_.data(), staged_, bytes, *stream_);
-      arrived_.record(*stream_);
-      await_arrival();
-      std::memcpy(piece.data(), staged_.data(), piece.size_bytes());
-    }
+    cuda::on_device(device_, [&] {
+      for (std::size_t done = 0; done < all.size(); done += kMost)
+        send_piece(all.subspan(done, std::min(kMost, all.size() - done)), start);
+    });
+  }
+
+  template <class T, class Start>
+  void send_piece(std::span<T> piece, const Start& start) {
+    const auto bytes = static_cast<std::int64_t>(piece.size_bytes());
+    staged_.reserve(bytes);
+    buffer_.reserve(bytes);
+    std::memcpy(staged_.data(), piece.data(), piece.size_bytes());
+    cuda::upload(staged_, buffer_, bytes, stream_);
+    check(start(reinterpret_cast<T*>(buffer_.data()), piece.size()));
+    settle();
+    cuda::download(buffer_.data(), staged_, bytes, stream_);
+    arrived_.record(stream_);
+    await_arrival();
+    std::memcpy(piece.data(), staged_.data(), piece.size_bytes());
   }
 
   void check(ncclResult_t status) {
@@ -212,7 +213,7 @@ class NcclCommunicator final : public Communicator {
   Communicator& control_;
   CommunicatorOptions options_;
   cuda::Device device_;
-  std::optional<cuda::Stream> stream_;
+  cuda::Stream stream_;
   cuda::PinnedBuffer<std::byte> staged_;
   cuda::DeviceBuffer<std::byte> buffer_;
   cuda::Event arrived_;
