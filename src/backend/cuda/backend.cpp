@@ -11,32 +11,32 @@ namespace bulksim {
 
 namespace {
 
-std::string description_of(const cuda::Device& device, const cuda::LaunchShape& shape) {
-  return "cuda (" + device.description() + ", " + std::to_string(shape.blocks) + " x " +
-         std::to_string(shape.warps) + " warps)";
-}
-
-class CudaBackend final : public SimilarityBackend {
+/// The device of a backend, and its work on one query batch after the other.
+class DeviceWork {
  public:
-  explicit CudaBackend(const CudaBackendOptions& options)
+  explicit DeviceWork(const CudaBackendOptions& options)
       : options_(options), device_(options.node_rank), shape_(cuda::LaunchShape::of(device_)) {}
 
-  std::string description() const override { return description_of(device_, shape_); }
-
-  void set_queries(const QueryBatch& queries, TileSink& sink) override {
-    drain();
-    recomputed_ = recomputed_tiles();
-    cuda::on_device(device_, [&] {
-      pipeline_.reset();
-      pipeline_.emplace(options_, device_, queries, sink);
-    });
+  std::string description() const {
+    return "cuda (" + device_.description() + ", " + std::to_string(shape_.blocks) + " x " +
+           std::to_string(shape_.warps) + " warps)";
   }
-
-  void submit(ItemChunk chunk) override { pipeline_->submit(std::move(chunk)); }
-  void drain() override {
+  /// Begins with a batch, for a TileSink or a PairFilter; `end` comes before.
+  template <class Sink>
+  void begin(const QueryBatch& queries, Sink& sink) {
+    cuda::on_device(device_, [&] { pipeline_.emplace(options_, device_, queries, sink); });
+  }
+  /// Nothing uses the batch and its sink any more.
+  void end() {
+    drain();
+    recomputed_ = recomputed();
+    cuda::on_device(device_, [&] { pipeline_.reset(); });
+  }
+  void submit(ItemChunk chunk) { pipeline_->submit(std::move(chunk)); }
+  void drain() {
     if (pipeline_) pipeline_->drain();
   }
-  std::int64_t recomputed_tiles() const override {
+  std::int64_t recomputed() const {
     return recomputed_ + (pipeline_ ? pipeline_->recomputed() : 0);
   }
 
@@ -48,45 +48,49 @@ class CudaBackend final : public SimilarityBackend {
   std::optional<cuda::Pipeline> pipeline_;
 };
 
+class CudaBackend final : public SimilarityBackend {
+ public:
+  explicit CudaBackend(const CudaBackendOptions& options) : work_(options) {}
+
+  std::string description() const override { return work_.description(); }
+  void set_queries(const QueryBatch& queries, TileSink& sink) override {
+    work_.end();
+    work_.begin(queries, sink);
+  }
+  void submit(ItemChunk chunk) override { work_.submit(std::move(chunk)); }
+  void drain() override { work_.drain(); }
+  std::int64_t recomputed_tiles() const override { return work_.recomputed(); }
+
+ private:
+  DeviceWork work_;
+};
+
+/// What a filter takes.
+CudaBackendOptions with_values(CudaBackendOptions options) {
+  options.content = TileContent::kValues;
+  return options;
+}
+
 /// The same for pairs, of which the device leaves out most that are not wanted.
 class CudaPairBackend final : public PairBackend {
  public:
   CudaPairBackend(const CudaBackendOptions& options, const ResultCut& cut)
-      : options_(options),
-        device_(options.node_rank),
-        shape_(cuda::LaunchShape::of(device_)),
-        filter_(options.grid, cut) {
-    options_.content = TileContent::kValues;  // what the filter takes
-  }
+      : filter_(options.grid, cut), work_(with_values(options)) {}
 
-  std::string description() const override { return description_of(device_, shape_); }
-
+  std::string description() const override { return work_.description(); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
-    drain();
-    recomputed_ = recomputed_tiles();
-    cuda::on_device(device_, [&] {
-      pipeline_.reset();
-      filter_.begin_queries(queries.range, sink);
-      pipeline_.emplace(options_, device_, queries, filter_);
-    });
+    work_.end();
+    filter_.begin_queries(queries.range, sink);
+    work_.begin(queries, filter_);
   }
-
-  void submit(ItemChunk chunk) override { pipeline_->submit(std::move(chunk)); }
-  void drain() override {
-    if (pipeline_) pipeline_->drain();
-  }
-  std::int64_t recomputed_tiles() const override {
-    return recomputed_ + (pipeline_ ? pipeline_->recomputed() : 0);
-  }
+  void submit(ItemChunk chunk) override { work_.submit(std::move(chunk)); }
+  void drain() override { work_.drain(); }
+  std::int64_t recomputed_tiles() const override { return work_.recomputed(); }
   PairWork work() const override { return filter_.work(); }
 
  private:
-  CudaBackendOptions options_;
-  cuda::Device device_;
-  cuda::LaunchShape shape_;
   PairFilter filter_;
-  std::int64_t recomputed_ = 0;  // by pipelines before this one
-  std::optional<cuda::Pipeline> pipeline_;
+  DeviceWork work_;  // last: it uses the filter
 };
 
 }  // namespace

@@ -18,13 +18,6 @@ struct Entries {
   const int2* pairs;  // {value, item of the block}
 };
 
-__device__ inline std::int64_t first_piece() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ inline std::int64_t piece_stride() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-}
-
 __global__ void label_kernel(QueryRows queries, std::uint32_t* columns, std::int64_t count) {
   for (std::int64_t at = first_piece(); at < count; at += piece_stride()) {
     const std::uint32_t column = columns[at];

@@ -77,8 +77,22 @@ __device__ inline long long warp_largest(long long value) {
   return value;
 }
 
-/// Threads of a block that works on many equal pieces, and blocks for `pieces` of them; a kernel
-/// strides over what is left.
+/// Where a kernel that works on many equal pieces begins, and how it strides on: a thread a piece,
+/// or a warp a piece.
+__device__ inline std::int64_t first_piece() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline std::int64_t piece_stride() {
+  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+}
+__device__ inline std::int64_t first_piece_of_warp() {
+  return first_piece() / kWarp;
+}
+__device__ inline std::int64_t warp_stride() {
+  return piece_stride() / kWarp;
+}
+
+/// Threads of a block of such a kernel, and blocks for `pieces` of them.
 inline constexpr int kPieceThreads = 256;
 inline unsigned blocks_for(std::int64_t pieces) {
   constexpr std::int64_t kMost = 1 << 16;

@@ -12,12 +12,9 @@ constexpr int kWarps = kCountThreads / kWarp;
 __global__ void mark_cells_kernel(TileGroup group, std::int64_t tile_items, CellFilter filter,
                                   Candidates to) {
   const unsigned lane = lane_of_thread();
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kWarp;
   const std::int64_t words = row_words(tile_items);
   const std::int64_t rows = static_cast<std::int64_t>(group.tiles) * group.tile_queries;
-  for (std::int64_t index =
-           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
-       index < rows; index += warps) {
+  for (std::int64_t index = first_piece_of_warp(); index < rows; index += warp_stride()) {
     const float floor = __ldg(filter.floors + index);
     const float* const values = group.values + index * tile_items;
     unsigned count = 0;
@@ -76,12 +73,9 @@ __global__ void __launch_bounds__(kCountThreads) place_rows_kernel(TileGroup gro
 /// One warp a row: gathers the cells that were marked, in their order.
 __global__ void gather_cells_kernel(TileGroup group, std::int64_t tile_items, Candidates to) {
   const unsigned lane = lane_of_thread();
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kWarp;
   const std::int64_t words = row_words(tile_items);
   const std::int64_t rows = static_cast<std::int64_t>(group.tiles) * group.tile_queries;
-  for (std::int64_t index =
-           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
-       index < rows; index += warps) {
+  for (std::int64_t index = first_piece_of_warp(); index < rows; index += warp_stride()) {
     const std::int64_t tile = index / group.tile_queries;
     if (to.counts[index] == 0 || to.totals[tile] > to.capacity) continue;
     Candidate* row = to.candidates + tile * to.capacity + to.firsts[index];

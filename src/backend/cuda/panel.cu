@@ -10,11 +10,9 @@ __global__ void __launch_bounds__(kPieceThreads)
     panel_kernel(Panel panel, ItemRows rows, BlockGrid grid, std::int64_t first_item,
                  std::int64_t end_item, long long* sums) {
   const unsigned lane = lane_of_thread();
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kWarp;
-  const std::int64_t warp =
-      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
   const std::int64_t blocks = grid.blocks_per_tile();
-  for (std::int64_t item = first_item + warp; item < end_item; item += warps) {
+  for (std::int64_t item = first_item + first_piece_of_warp(); item < end_item;
+       item += warp_stride()) {
     long long sum[4] = {};
     const std::int64_t end = rows.offsets[item + 1];
     for (std::int64_t run = rows.offsets[item]; run < end; run += kWarp) {

@@ -118,9 +118,7 @@ void Pipeline::write_tiles() {
   const auto writer = sink_.make_writer();
   for_each_tile([&](const Delivery& delivery, PinnedTile& pinned) {
     verify(delivery.chunk->chunk, delivery.tile, pinned);
-    writer->begin(delivery.tile);
     write_whole(*writer, delivery.tile, pinned);
-    writer->finish();
   });
 }
 
@@ -132,18 +130,14 @@ void Pipeline::write_pairs() {
       const auto count = static_cast<std::size_t>(*delivery.candidates);
       const CandidateRows rows(pinned.counts.view(), pinned.candidates.view().first(count));
       if (candidates_hold(chunk, delivery.tile, pinned, rows)) {
-        writer->begin(delivery.tile);
         write_candidates(*writer, delivery.tile, rows);
-        writer->finish();
         return;
       }
       compute_again(chunk, delivery.tile, pinned);
     } else {
       verify(chunk, delivery.tile, pinned);
     }
-    writer->begin(delivery.tile);
     write_whole(*writer, delivery.tile, pinned);
-    writer->finish();
   });
 }
 
@@ -152,11 +146,13 @@ void Pipeline::write_whole(TileWriter& writer, TileId tile, const PinnedTile& pi
   const std::int64_t stripe = std::max<std::int64_t>(1, kStripeValues / shape.items);
   const std::int64_t values = has_values(options_) ? shape.items : 0;
   const std::int64_t terms = tile_terms(options_) / shape.queries;
+  writer.begin(tile);
   for (std::int64_t row = 0; row < shape.queries; row += stripe) {
     const std::int64_t rows = std::min(stripe, shape.queries - row);
     writer.write({tile, row, rows, part(pinned.values.view(), row * values, rows * values),
                   part(pinned.terms.view(), row * terms, rows * terms)});
   }
+  writer.finish();
 }
 
 void Pipeline::write_candidates(PairFilter::Writer& writer, TileId tile,
@@ -164,12 +160,14 @@ void Pipeline::write_candidates(PairFilter::Writer& writer, TileId tile,
   const RowRange queries = options_.grid.queries(tile.row);
   const std::int64_t first = options_.grid.items(tile.column).begin;
   std::vector<ScoredItem> pairs;
+  writer.begin(tile);
   for (std::int64_t row = 0; row < queries.size(); ++row) {
     pairs.clear();
     for (const Candidate& candidate : rows.row(row))
       pairs.push_back({first + candidate.item, candidate.score});
     writer.write_candidates(queries.begin + row, pairs);
   }
+  writer.finish();
 }
 
 /// Returns with a tile whose checks have held.

@@ -8,10 +8,7 @@ namespace {
 __global__ void column_sum_kernel(ItemRows rows, BlockGrid grid, std::int64_t first_entry,
                                   std::int64_t end_entry, std::int64_t first_block,
                                   std::uint32_t labels, Wrapping* sums) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t at =
-           first_entry + static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       at < end_entry; at += stride) {
+  for (std::int64_t at = first_entry + first_piece(); at < end_entry; at += piece_stride()) {
     const std::uint32_t label = rows.labels[at];
     if (label == kNoLabel) continue;
     const std::int64_t block = grid.block_of(row_of_entry(rows.offsets, rows.rows, at));
@@ -23,11 +20,8 @@ __global__ void column_sum_kernel(ItemRows rows, BlockGrid grid, std::int64_t fi
 /// One warp a query row and block.
 __global__ void row_check_kernel(QueryRows queries, TileGroup group, const Wrapping* column_sums,
                                  unsigned* mismatches) {
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kWarp;
   const std::int64_t places = group.blocks * group.tiles * group.tile_queries;
-  for (std::int64_t place =
-           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
-       place < places; place += warps) {
+  for (std::int64_t place = first_piece_of_warp(); place < places; place += warp_stride()) {
     const std::int64_t row_of_tile = place % group.tile_queries;
     const auto tile = static_cast<int>(place / group.tile_queries % group.tiles);
     const std::int64_t block = place / group.tile_queries / group.tiles;

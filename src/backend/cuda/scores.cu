@@ -76,11 +76,8 @@ __global__ void __launch_bounds__(kMostLongRowWarps* kWarp, 3)
 /// One warp a row and block: finishes sums that lie in device memory.
 template <Output kOutput>
 __global__ void finish_kernel(QueryRows queries, BlockGrid grid, TileGroup group, longlong2* sums) {
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kWarp;
   const std::int64_t places = group.blocks * group.tile_queries;
-  for (std::int64_t place =
-           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
-       place < places; place += warps) {
+  for (std::int64_t place = first_piece_of_warp(); place < places; place += warp_stride()) {
     const Task task = make_task(queries, group, static_cast<Wrapping>(place));
     const WarpTeam team{sums + (task.row * group.blocks + task.block) * kPairs};
     finish_row<kOutput>(team, grid, group, task);
