@@ -1,6 +1,5 @@
 #include "job/block_reduction.hpp"
 
-#include <bit>
 #include <span>
 #include <utility>
 
@@ -23,17 +22,6 @@ void each_tile(const Plan& plan, const ReadTerms& read, const std::vector<std::i
       step(tile, std::span<const BlockTerm>(terms));
     }
   });
-}
-
-/// Adds up values of which each has one rank, and 0 at the others: a sum of their bits is exact.
-void all_reduce_disjoint(std::span<double> values, Communicator& comm) {
-  std::vector<std::int64_t> bits;
-  bits.reserve(values.size());
-  for (const double value : values)
-    bits.push_back(std::bit_cast<std::int64_t>(value));
-  comm.all_reduce_sum(bits);
-  for (std::size_t i = 0; i < bits.size(); ++i)
-    values[i] = std::bit_cast<double>(bits[i]);
 }
 
 }  // namespace
@@ -76,7 +64,7 @@ BlockMap reduce_block_sums(const Plan& plan, const ReadTerms& read,
   comm.all_reduce_sum(builder.weights());
   each_tile(plan, read, tiles, comm,
             [&](TileId tile, auto some) { builder.sum_blocks(tile, some); });
-  all_reduce_disjoint(builder.fine(), comm);
+  comm.all_reduce_sum(builder.fine());  // each sum has one rank: the others add 0
   BlockSums sums = std::move(builder).finish();
   BlockMap map = empty_block_map(plan);
   map.coarse = sums.coarse();
