@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -27,7 +28,18 @@ struct Shape {
   Grid arithmetic = kFineGrid;
 };
 
-/// The backend of a kind; nothing where there is no device for it.
+/// Those that can run here.
+std::vector<Kind> kinds() {
+  std::vector<Kind> all{Kind::kCpu, Kind::kEmulatedCuda};
+  try {
+    find_cuda_device(0, BULKSIM_CUDA_MODULE);
+    all.push_back(Kind::kCuda);
+  } catch (const Error&) {
+    // CudaModuleTest looks at the reason
+  }
+  return all;
+}
+
 std::unique_ptr<SimilarityBackend> make_backend(Kind kind, const test::BackendProblem& problem) {
   if (kind == Kind::kCpu) {
     CpuBackendOptions options;
@@ -41,12 +53,7 @@ std::unique_ptr<SimilarityBackend> make_backend(Kind kind, const test::BackendPr
   options.arithmetic = problem.arithmetic;
   options.pinned_tiles = 4;
   options.module = kind == Kind::kEmulatedCuda ? BULKSIM_EMULATED_MODULE : BULKSIM_CUDA_MODULE;
-  try {
-    return make_cuda_backend(options);
-  } catch (const Error& error) {
-    if (kind == Kind::kEmulatedCuda || error.code() != ExitCode::kUnavailable) throw;
-    return nullptr;
-  }
+  return make_cuda_backend(options);
 }
 
 using BackendCase = std::tuple<Kind, Shape>;
@@ -55,7 +62,7 @@ class SimilarityBackendTest : public testing::TestWithParam<BackendCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Backends, SimilarityBackendTest,
-    testing::Combine(testing::Values(Kind::kCpu, Kind::kEmulatedCuda, Kind::kCuda),
+    testing::Combine(testing::ValuesIn(kinds()),
                      testing::Values(Shape{"OneCell", {1, 1}, {1, 1}},
                                      Shape{"TilesOfOneItem", {5, 9}, {3, 1}},
                                      Shape{"TilesOfSevenItems", {20, 50}, {6, 7}},
@@ -77,7 +84,6 @@ TEST_P(SimilarityBackendTest, GivesTheBitsOfAMergeWhateverTheChunk) {
   const test::BackendProblem problem(shape.matrix, shape.tile, shape.arithmetic);
   std::list<test::TileCollector> sinks;  // they outlive the threads of the backend
   const auto backend = make_backend(kind, problem);
-  if (!backend) GTEST_SKIP() << "no CUDA device";
 
   for (const std::int64_t columns : {1, 2, 8}) {
     test::TileCollector& sink = sinks.emplace_back(problem.grid.tile());
@@ -98,6 +104,20 @@ TEST(CudaModuleTest, IsUnavailableWhereItIsMissing) {
 
   test::expect_error(ExitCode::kUnavailable, {"/nowhere/libbulksim_cuda.so"},
                      [&] { make_cuda_backend(options); });
+}
+
+TEST(CudaModuleTest, OfTheProgramFindsADeviceOrSaysThatThereIsNone) {
+  std::string reason = "none";
+
+  try {
+    EXPECT_NE(find_cuda_device(0, BULKSIM_CUDA_MODULE).uuid, "");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUnavailable);
+    reason = error.what();
+  }
+
+  const std::string expected = has_cuda_module() ? "there is no CUDA device here" : "cannot load";
+  EXPECT_TRUE(reason == "none" || reason.starts_with(expected)) << reason;
 }
 
 TEST(CudaModuleTest, FindsAndWarmsUpTheDevice) {
