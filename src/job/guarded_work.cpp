@@ -9,82 +9,62 @@ namespace bulksim {
 
 namespace {
 
-/// What goes with every tile from its beginning to its end.
-class TileGuard {
+/// What goes with every tile from its beginning to its end, around a writer of any kind.
+template <class Writer>
+class Guarded : public Writer {
  public:
-  explicit TileGuard(JobContext context) : context_(context) {}
+  Guarded(std::unique_ptr<Writer> writer, JobContext context)
+      : writer_(std::move(writer)), context_(context) {}
 
-  void begin(TileId tile) {
+  void begin(TileId tile) final {
     context_.stop.check();
     watch_.reset();
     watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = tile});
     pass_failpoint("tile.begin");
+    writer_->begin(tile);
   }
-  void finish() {
+  void finish() final {
+    writer_->finish();
     pass_failpoint("tile.finish");
     watch_.reset();
   }
 
+ protected:
+  Writer& writer() { return *writer_; }
+
  private:
+  std::unique_ptr<Writer> writer_;
   JobContext context_;
   std::optional<Watchdog::Watch> watch_;
 };
 
-}  // namespace
-
-class GuardedSink::Writer final : public TileWriter {
+class GuardedTileWriter final : public Guarded<TileWriter> {
  public:
-  Writer(std::unique_ptr<TileWriter> writer, JobContext context)
-      : writer_(std::move(writer)), guard_(context) {}
-
-  void begin(TileId tile) override {
-    guard_.begin(tile);
-    writer_->begin(tile);
-  }
+  using Guarded::Guarded;
 
   void write(const TileStripe& stripe) override {
     pass_failpoint("tile.write");
-    writer_->write(stripe);
+    writer().write(stripe);
   }
-
-  void finish() override {
-    writer_->finish();
-    guard_.finish();
-  }
-
- private:
-  std::unique_ptr<TileWriter> writer_;
-  TileGuard guard_;
 };
+
+class GuardedPairWriter final : public Guarded<PairWriter> {
+ public:
+  using Guarded::Guarded;
+
+  void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+    writer().write(query, pairs);
+  }
+};
+
+}  // namespace
 
 std::unique_ptr<TileWriter> GuardedSink::make_writer() {
-  return std::make_unique<Writer>(sink_.make_writer(), context_);
+  return std::make_unique<GuardedTileWriter>(sink_.make_writer(), context_);
 }
 
-class GuardedPairSink::Writer final : public PairWriter {
- public:
-  Writer(std::unique_ptr<PairWriter> writer, JobContext context)
-      : writer_(std::move(writer)), guard_(context) {}
-
-  void begin(TileId tile) override {
-    guard_.begin(tile);
-    writer_->begin(tile);
-  }
-  void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
-    writer_->write(query, pairs);
-  }
-  void finish() override {
-    writer_->finish();
-    guard_.finish();
-  }
-
- private:
-  std::unique_ptr<PairWriter> writer_;
-  TileGuard guard_;
-};
-
 std::unique_ptr<PairWriter> GuardedPairSink::make_writer() {
-  return std::make_unique<Writer>(sink_.make_writer(), context_);
+  return std::make_unique<GuardedPairWriter>(sink_.make_writer(), context_);
 }
 
 std::function<void(TileId, std::span<float>)> before_checks() {

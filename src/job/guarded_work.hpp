@@ -22,8 +22,6 @@ class GuardedSink final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override;
 
  private:
-  class Writer;
-
   TileSink& sink_;
   JobContext context_;
 };
@@ -37,8 +35,6 @@ class GuardedPairSink final : public PairSink {
   std::unique_ptr<PairWriter> make_writer() override;
 
  private:
-  class Writer;
-
   PairSink& sink_;
   JobContext context_;
 };

@@ -1,10 +1,9 @@
 #include "job/pair_work.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/storage/pair_runs.hpp"
@@ -29,12 +28,7 @@ void sort_tiles(const Plan& plan, const PairRuns& runs, PairWorkLeft& left) {
 PairWorkLeft decide(const JobConfig& config, const Plan& plan, RunDirectory& run,
                     JobContext context) {
   PairWorkLeft left;
-  if (config.repeat == Repeat::kReuse) {
-    left.result = run.finish_publication(plan.to_json()).value_or("");
-    if (!left.result.empty()) return left;
-  }
-  left.sealed = run.prepare(plan.to_json()) == Staged::kSealed;
-  if (left.sealed) return left;
+  if (!take_up_staging(config, plan, run, context, left)) return left;
   make_directories(context.calls, pair_runs_folder(run), 0700);
   const auto files = pair_run_files(context.calls, pair_runs_folder(run));
   sort_tiles(plan, PairRuns(context.calls, files, plan.id(), plan.grid), left);
@@ -48,25 +42,6 @@ PairWorkLeft decide(const JobConfig& config, const Plan& plan, RunDirectory& run
                                     std::to_string(left.resumed) + " tiles are done already");
   }
   return left;
-}
-
-/// What rank 0 has decided, at every rank.
-void share(PairWorkLeft& left, Communicator& comm) {
-  left.result = broadcast_text(comm, left.result);
-  std::vector<std::int64_t> numbers{left.sealed ? 1 : 0, left.attempt, left.resumed,
-                                    left.first_file};
-  const std::size_t head = numbers.size();
-  numbers.insert(numbers.end(), left.to_do.begin(), left.to_do.end());
-  const auto view = bytes_of(numbers);
-  std::vector<std::byte> bytes(view.begin(), view.end());
-  comm.broadcast(bytes);
-  numbers.resize(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  left.sealed = numbers[0] == 1;
-  left.attempt = static_cast<int>(numbers[1]);
-  left.resumed = numbers[2];
-  left.first_file = numbers[3];
-  left.to_do.assign(numbers.begin() + static_cast<std::ptrdiff_t>(head), numbers.end());
 }
 
 }  // namespace
@@ -89,6 +64,9 @@ PairWorkLeft take_up_pair_work(const JobConfig& config, const Plan& plan, RunDir
     if (comm.rank() == 0) left = decide(config, plan, run, context);
   });
   share(left, comm);
+  std::array<std::int64_t, 1> first_file{left.first_file};  // the other ranks have 0
+  comm.all_reduce_max(first_file);
+  left.first_file = first_file[0];
   return left;
 }
 

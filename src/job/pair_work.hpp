@@ -2,22 +2,17 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "bulksim/job/compute_job.hpp"
 #include "bulksim/job/plan.hpp"
 #include "bulksim/storage/run_directory.hpp"
+#include "job/work_left.hpp"
 
 namespace bulksim {
 
-/// What earlier attempts have left to do of a run that looks for pairs.
-struct PairWorkLeft {
-  std::string result;   ///< not empty: published already, nothing is to do
-  bool sealed = false;  ///< only the publication is to do
-  int attempt = 0;
-  std::int64_t resumed = 0;     ///< tiles done by earlier attempts
+/// What is left to do of a run that looks for pairs.
+struct PairWorkLeft : WorkLeft {
   std::int64_t first_file = 0;  ///< number of the first rank's file of this attempt
-  std::vector<std::int64_t> to_do;
 };
 
 /// The folder of runs of a plan, and one of its files.

@@ -59,15 +59,9 @@ std::string PairsRun::run() {
   together(frame_.comm(), [&] { check_known_size(); });
   frame_.take_output();
   work_ = take_up_pair_work(frame_.config, plan(), *frame_.directory, frame_.context);
-  frame_.begin_attempt(work_.attempt, work_.resumed);
-  if (!work_.result.empty()) {
-    announce_published(work_.result, frame_.context.log);
-    return work_.result;
-  }
+  frame_.begin_attempt(work_);
+  if (!work_.result.empty()) return work_.result;
   if (!work_.sealed) compute();
-  frame_.timer.begin("publish");
-  tell_bounds();
-  frame_.report.collect(frame_.config, frame_.setup, {}, frame_.context.mpi);
   return frame_.publish([this] { return publish_as_rank_0(); });
 }
 
@@ -113,6 +107,7 @@ void PairsRun::compute() {
   frame_.report.computed_tiles = done_;
   end_if_stopped(stopped_, done_, work_.resumed, work_.resumed + std::ssize(work_.to_do),
                  frame_.context);
+  tell_bounds();
 }
 
 void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles) {

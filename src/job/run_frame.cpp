@@ -38,10 +38,13 @@ void RunFrame::take(RunDirectory& output) {
   taken = true;
 }
 
-void RunFrame::begin_attempt(int attempt, std::int64_t resumed_tiles) {
-  if (context.failures != nullptr) context.failures->open(directory->errors_folder(), attempt);
-  report.attempt = attempt;
-  report.resumed_tiles = resumed_tiles;
+void RunFrame::begin_attempt(const WorkLeft& left) {
+  if (context.failures != nullptr) {
+    context.failures->open(directory->errors_folder(), left.attempt);
+  }
+  report.attempt = left.attempt;
+  report.resumed_tiles = left.resumed;
+  if (!left.result.empty()) announce_published(left.result, context.log);
 }
 
 void RunFrame::begin(const std::string& phase) {
@@ -63,6 +66,8 @@ std::function<void()> RunFrame::still_ours() const {
 }
 
 std::string RunFrame::publish(const std::function<std::string()>& publish_as_rank_0) {
+  timer.begin("publish");
+  report.collect(config, setup, context.mpi);
   std::string result;
   together(comm(), [&] {
     if (comm().rank() != 0) return;

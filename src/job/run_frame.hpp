@@ -12,6 +12,7 @@
 #include "bulksim/storage/run_directory.hpp"
 #include "job/run_report.hpp"
 #include "job/run_setup.hpp"
+#include "job/work_left.hpp"
 
 namespace bulksim {
 
@@ -39,14 +40,15 @@ struct RunFrame {
   std::string find_published();
   /// Takes the output, if that has not happened yet. A collective.
   void take_output();
-  /// Tells failures and the report which attempt this is.
-  void begin_attempt(int attempt, std::int64_t resumed_tiles);
+  /// Tells failures and the report which attempt this is, and the log when nothing is left to do.
+  void begin_attempt(const WorkLeft& left);
   /// The phase that timer, watchdog and lease show.
   void begin(const std::string& phase);
   /// Throws when the lease is lost; empty without one.
   std::function<void()> before_tile() const;
   std::function<void()> still_ours() const;
-  /// Lets rank 0 publish and sums up. The path of the result at rank 0. A collective.
+  /// Collects the report, lets rank 0 publish and sums up. The path of the result at rank 0. A
+  /// collective.
   std::string publish(const std::function<std::string()>& publish_as_rank_0);
   /// How the run has ended, whether it did well or not.
   void tell_metrics(ExitCode code);

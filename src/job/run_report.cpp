@@ -61,7 +61,7 @@ void RunReport::take(const TileOutcome& outcome) {
   zero_tiles = outcome.zero_tiles;
 }
 
-void RunReport::collect(const JobConfig& job_config, const RunSetup& setup, std::int64_t bytes,
+void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
                         MpiEnvironment& environment) {
   std::array<std::int64_t, 2> most{bulksim::peak_memory(), setup.schedule.memory_peak()};
   environment.world().all_reduce_max(most);
@@ -72,7 +72,6 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup, std:
   zero_tiles = sums[2];
   peak_memory = most[0];
   planned_memory = most[1];
-  output_bytes = bytes;
   useful_multiply_adds = setup.surveys.items.work_of({0, setup.surveys.items.rows});
   ranks = environment.world().size();
   threads = setup.resources.threads;

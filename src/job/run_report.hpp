@@ -45,8 +45,7 @@ struct RunReport {
   /// What this rank has computed.
   void take(const TileOutcome& outcome);
   /// A collective: sums and maxima over the ranks.
-  void collect(const JobConfig& job_config, const RunSetup& setup, std::int64_t bytes,
-               MpiEnvironment& environment);
+  void collect(const JobConfig& job_config, const RunSetup& setup, MpiEnvironment& environment);
   std::string to_json(const PhaseTimer& timer) const;
   /// The last lines of a run.
   void summarize(const PhaseTimer& timer, const std::string& result, Log& log) const;

@@ -1,32 +1,13 @@
 #include "job/run_work.hpp"
 
-#include <cstring>
-#include <ctime>
-#include <span>
-
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/storage/journal.hpp"
 #include "bulksim/storage/term_files.hpp"
-#include "bulksim/storage/versions.hpp"
 #include "job/publication.hpp"
 
 namespace bulksim {
 
 namespace {
-
-constexpr double kSecondsOfADay = 86'400;
-
-void remove_stale_work(const JobConfig& config, const RunDirectory& run, JobContext context) {
-  const auto age = static_cast<std::int64_t>(config.keep_days * kSecondsOfADay);
-  const Removal removal = remove_stale_staging(context.calls, run.work_folder(), run.plan_name(),
-                                               std::time(nullptr) - age);
-  for (const std::string& name : removal.removed) {
-    context.log.info("stale_removed", "removed unfinished work of another plan, '" +
-                                          inside(run.work_folder(), name) + "'");
-  }
-  for (const std::string& failure : removal.failures)
-    context.log.warning("stale_kept", failure);
-}
 
 void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& recovery,
                      const JobConfig& config, JobContext context) {
@@ -94,15 +75,9 @@ void tell(const RunWork& work, std::int64_t tiles, Log& log) {
 RunWork decide(const JobConfig& config, const Plan& plan, const PartSet& parts, RunDirectory& run,
                int threads, const SeedStaging& seed, JobContext context) {
   RunWork work;
-  if (config.repeat == Repeat::kReuse) {
-    work.result = run.finish_publication(plan.to_json()).value_or("");
-    if (!work.result.empty()) return work;
-  }
-  const Staged staged = run.prepare(plan.to_json());
-  remove_stale_work(config, run, context);
-  work.sealed = staged == Staged::kSealed;
-  if (work.sealed) return work;
-  if (seed) seed(run, plan, staged);
+  const auto staged = take_up_staging(config, plan, run, context, work);
+  if (!staged) return work;
+  if (seed) seed(run, plan, *staged);
   Recovery recovery = recover(context.calls, plan.id(), plan.grid, parts, run.journals(), threads);
   lay_out_missing(plan, parts, recovery, config, context);
   make_parts_writable(plan, parts, recovery, context.calls);
@@ -115,22 +90,6 @@ RunWork decide(const JobConfig& config, const Plan& plan, const PartSet& parts, 
   work.digests = std::move(recovery.digests);
   tell(work, plan.grid.count(), context.log);
   return work;
-}
-
-/// What the other ranks need to know of rank 0's decision.
-void share(RunWork& work, Communicator& comm) {
-  work.result = broadcast_text(comm, work.result);
-  std::vector<std::int64_t> numbers{work.sealed ? 1 : 0, work.attempt, work.resumed};
-  numbers.insert(numbers.end(), work.to_do.begin(), work.to_do.end());
-  const auto view = bytes_of(numbers);
-  std::vector<std::byte> bytes(view.begin(), view.end());
-  comm.broadcast(bytes);
-  numbers.resize(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  work.sealed = numbers[0] == 1;
-  work.attempt = static_cast<int>(numbers[1]);
-  work.resumed = numbers[2];
-  work.to_do.assign(numbers.begin() + 3, numbers.end());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "bulksim/storage/lease.hpp"
 #include "bulksim/storage/recovery.hpp"
 #include "bulksim/storage/run_directory.hpp"
+#include "job/work_left.hpp"
 
 namespace bulksim {
 
@@ -24,15 +25,10 @@ using SeedStaging = std::function<void(RunDirectory& run, const Plan& plan, Stag
 std::string run_compute_seeded(const JobConfig& config, const SeedStaging& seed,
                                JobContext context);
 
-/// What an earlier run, or an earlier attempt of this one, has left to do.
-struct RunWork {
-  std::string result;   ///< not empty: published already, nothing is to do
-  bool sealed = false;  ///< only the publication is to do
-  int attempt = 0;
-  std::vector<std::int64_t> to_do;
+/// What is left to do of a run that fills a matrix.
+struct RunWork : WorkLeft {
   std::vector<Digest> digests;  ///< at rank 0: of the tiles that are done, by number
-  std::int64_t resumed = 0;     ///< tiles done by earlier attempts
-  std::int64_t rehashed = 0;    ///< of these, read again
+  std::int64_t rehashed = 0;    ///< tiles done by earlier attempts that were read again
   std::int64_t damaged = 0;     ///< of these, not as they were written
 };
 

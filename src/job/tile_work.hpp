@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/job/compute_job.hpp"
-#include "bulksim/storage/lease.hpp"
 #include "bulksim/storage/recovery.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "job/run_setup.hpp"
@@ -20,7 +20,7 @@ struct TileWork {
   const PartSet& parts;
   std::string journal;  ///< path of this rank's journal; not made where it has nothing to do
   int attempt = 0;
-  Lease* lease = nullptr;                  ///< at rank 0
+  std::function<void()> before_tile;       ///< throws when the output is not ours; or empty
   const std::vector<std::int64_t>& tiles;  ///< numbers, ascending
   std::int64_t all_tiles = 0;              ///< of all ranks
 };
