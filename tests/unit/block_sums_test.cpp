@@ -1,62 +1,14 @@
-// The block sums of whole runs: right, and the same bits for any number of ranks.
+// The block sums of whole runs are right.
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "block_sums_support.hpp"
 #include "bulksim/blocks/fine_grid.hpp"
-#include "bulksim/core/checksum.hpp"
-#include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/formats/matrix_source.hpp"
-#include "bulksim/job/compute_job.hpp"
-#include "bulksim/storage/block_map.hpp"
-#include "mpi_test_main.hpp"
-#include "test_support.hpp"
 
 namespace bulksim::test {
 namespace {
-
-CsrMatrix load(const std::string& name) {
-  const auto source = open_matrix(system_file_calls(), BULKSIM_TEST_DATA "/" + name + ".csr");
-  CsrMatrix matrix;
-  source->read({0, source->info().rows}, matrix);
-  canonicalize(matrix, Irregular::kAccept, name, 0);
-  return matrix;
-}
-
-/// A run of all ranks.
-class Job {
- public:
-  Job(const CsrMatrix& queries, const CsrMatrix& items) {
-    config.items = folder / "items.csr";
-    config.queries = folder / "queries.csr";
-    config.output = folder / "out";
-    config.threads = 2;
-    config.tile = TileShape{32, 512};
-    if (world().rank() != 0) return;
-    write_csr(config.items, items);
-    write_csr(config.queries, queries);
-  }
-
-  /// The map that was published, at rank 0; nothing when there is none.
-  std::optional<BlockMap> run() {
-    Log log({.level = LogLevel::kError, .rank = world().rank(), .ranks = world().size()});
-    world().barrier();
-    try {
-      run_compute(config, {*environment, system_file_calls(), log});
-    } catch (const Error& error) {
-      ADD_FAILURE() << error.what();
-    }
-    if (world().rank() != 0) return std::nullopt;
-    return read_block_map(system_file_calls(), config.output);
-  }
-
-  SharedFolder folder;
-  JobConfig config;
-};
 
 double cosine(const CsrMatrix& queries, std::int64_t q, const CsrMatrix& items, std::int64_t i) {
   const auto q_columns = queries.view().columns_of(q);
@@ -144,56 +96,13 @@ void expect_coarse(const BlockMap& map) {
   }
 }
 
-std::string digest_of_map(const BlockMap& map) {
-  Hasher hasher;
-  hasher.update(bytes_of(map.fine));
-  hasher.update(bytes_of(map.coarse));
-  hasher.update(bytes_of(map.share));
-  return hasher.digest().hex();
-}
-
-class Corpora : public testing::TestWithParam<std::pair<std::string, std::string>> {};
-
-TEST_P(Corpora, HaveTheSameBitsForAnyNumberOfRanksAndAnyMode) {
-  const auto& [corpus, digest] = GetParam();
-  const CsrMatrix queries = load(corpus + "_queries");
-  const CsrMatrix items = load(corpus + "_items");
-  Job full(queries, items);
-  Job blocks(queries, items);
-  blocks.config.mode = Mode::kBlocks;
-  blocks.config.threads = 1;
-  blocks.config.chunk_rows = 1;
-
-  const auto of_full = full.run();
-  const auto of_blocks = blocks.run();
-
-  if (world().rank() != 0) return;
-  ASSERT_TRUE(of_full && of_blocks);
-  EXPECT_EQ(digest_of_map(*of_full), digest);
-  EXPECT_EQ(*of_full, *of_blocks);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    OfShortTexts, Corpora,
-    testing::Values(
-        std::pair<std::string, std::string>{"titles", "f5229fb3f0aae0e78cf5c5c7b80e570f"},
-        std::pair<std::string, std::string>{"trigrams", "29db808cbb84083b178e104e4f6952e9"}));
-
-/// What follows does not depend on the ranks.
-class BlockSumsOfARun : public testing::Test {
- protected:
-  void SetUp() override {
-    if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
-  }
-};
-
-TEST_F(BlockSumsOfARun, AreThoseOfAFloat64SoftmaxAtAnyScale) {
+TEST(BlockSumsOfARun, AreThoseOfAFloat64SoftmaxAtAnyScale) {
   for (const std::string corpus : {"titles", "trigrams"}) {
     const CsrMatrix queries = load(corpus + "_queries");
     const CsrMatrix items = load(corpus + "_items");
     for (const double scale : {1.0, 20.0, 100.0}) {
       SCOPED_TRACE(corpus + " at scale " + std::to_string(scale));
-      Job job(queries, items);
+      BlockSumsJob job(queries, items);
       job.config.mode = Mode::kBlocks;
       job.config.softmax_scale = scale;
 
@@ -210,7 +119,7 @@ TEST_F(BlockSumsOfARun, AreThoseOfAFloat64SoftmaxAtAnyScale) {
   }
 }
 
-TEST_F(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
+TEST(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
   const struct {
     std::int64_t queries;
     std::int64_t items;
@@ -221,7 +130,7 @@ TEST_F(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
     SCOPED_TRACE(std::to_string(queries) + " x " + std::to_string(items));
     const CsrMatrix q = random_rows(queries, 80, 6, 1);
     const CsrMatrix i = random_rows(items, 80, 6, 2);
-    Job job(q, i);
+    BlockSumsJob job(q, i);
     job.config.tile = tile;
     job.config.zero_rows = ZeroRows::kNan;  // NaN in the matrix, cosine 0 in the sums
 
@@ -233,8 +142,8 @@ TEST_F(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
   }
 }
 
-TEST_F(BlockSumsOfARun, LeaveOutQueriesWithoutValues) {
-  Job job(matrix_of(5, {{}, {}}), matrix_of(5, {{{0, 1.0}}, {}}));
+TEST(BlockSumsOfARun, LeaveOutQueriesWithoutValues) {
+  BlockSumsJob job(matrix_of(5, {{}, {}}), matrix_of(5, {{{0, 1.0}}, {}}));
 
   const auto map = job.run();
 
@@ -255,7 +164,7 @@ std::vector<Entries> uniform_rows(std::int64_t rows, std::int64_t columns, std::
   return lists;
 }
 
-TEST_F(BlockSumsOfARun, ShowANearDuplicateAmongAHundredThousandItems) {
+TEST(BlockSumsOfARun, ShowANearDuplicateAmongAHundredThousandItems) {
   constexpr std::int64_t kItems = 100'000;
   constexpr std::int64_t kPlace = 77'777;
   for (const std::int64_t queries : {1, 64}) {
@@ -268,7 +177,7 @@ TEST_F(BlockSumsOfARun, ShowANearDuplicateAmongAHundredThousandItems) {
     CsrMatrix all_queries = matrix_of(20'000, asked);
     canonicalize(items, Irregular::kAccept, "items", 0);
     canonicalize(all_queries, Irregular::kAccept, "queries", 0);
-    Job job(all_queries, items);
+    BlockSumsJob job(all_queries, items);
     job.config.mode = Mode::kBlocks;
     job.config.tile = TileShape{64, 4'096};
 

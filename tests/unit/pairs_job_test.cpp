@@ -1,69 +1,12 @@
 #include <algorithm>
-#include <filesystem>
-#include <functional>
-#include <limits>
-#include <map>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/compute_job.hpp"
-#include "bulksim/storage/pair_file.hpp"
-#include "hdf5/file.hpp"
-#include "mpi_test_main.hpp"
-#include "test_support.hpp"
+#include "pairs_job_support.hpp"
 
 namespace bulksim::test {
 namespace {
-
-/// A run of all ranks for pairs of two matrices, or of one with itself.
-class PairsJob {
- public:
-  PairsJob(const CsrMatrix& queries, const CsrMatrix& items, const ResultCut& cut)
-      : PairsJob(items, cut) {
-    config.queries = folder / "queries.csr";
-    if (world().rank() == 0) write_csr(config.queries, queries);
-  }
-  PairsJob(const CsrMatrix& items, const ResultCut& cut) {
-    config.items = folder / "items.csr";
-    config.output = folder / "result.h5";
-    config.threads = 2;
-    config.cut = cut;
-    if (world().rank() == 0) write_csr(config.items, items);
-  }
-
-  /// The code of the error, or 0; its sentence in `sentence`.
-  int run() {
-    Log log({.level = LogLevel::kError, .rank = world().rank(), .ranks = world().size()});
-    world().barrier();
-    try {
-      run_compute(config, {*environment, system_file_calls(), log});
-      return 0;
-    } catch (const Error& error) {
-      sentence = error.what();
-      return static_cast<int>(error.code());
-    }
-  }
-  std::string bytes() const {
-    return world().rank() == 0 ? read_file(config.output) : std::string();
-  }
-
-  SharedFolder folder;
-  JobConfig config;
-  std::string sentence;
-};
-
-template <class T>
-std::vector<T> read_array(const h5::File& file, const std::string& name, hid_t type) {
-  const h5::Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), "open " + name);
-  const h5::Dataspace space(H5Dget_space(array.get()), "look at " + name);
-  std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())));
-  h5::check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-            "read " + name);
-  return values;
-}
 
 /// A CSR group, as text that a failure shows: "query item score" a line.
 std::string pairs_in(const std::string& path, const std::string& group = "pairs") {
@@ -254,34 +197,6 @@ TEST(PairsJob, TheBytesDependOnNothingButThePlan) {
       EXPECT_EQ(first.run(), 0) << "a result may be computed again";
     }
   }
-}
-
-TEST(PairsJob, IdenticalRowsStreamAndAreRefusedByTheLimitWithTheirSize) {
-  if (world().size() > 1) GTEST_SKIP() << "one rank alone fails while it streams";
-  const std::vector<Entries> same(60'000, {{3, 1.5}});
-  PairsJob job(matrix_of(8, same), {.at_least = 0.5f, .partners = Partners::kLater});
-  job.config.max_output = 64 << 20;
-
-  EXPECT_EQ(job.run(), 74);
-
-  EXPECT_NE(job.sentence.find(" GB ("), std::string::npos) << job.sentence;
-  EXPECT_NE(job.sentence.find("--max-output allows 67.1 MB"), std::string::npos) << job.sentence;
-  EXPECT_FALSE(std::filesystem::exists(job.config.output));
-}
-
-TEST(PairsJob, ARefusedRunGoesOnWithAHigherLimit) {
-  if (world().size() > 1) GTEST_SKIP() << "one rank alone fails while it streams";
-  const std::vector<Entries> same(2'000, {{3, 1.5}});
-  PairsJob job(matrix_of(8, same), {.at_least = 0.5f, .partners = Partners::kLater});
-  job.config.max_output = 8'000'000;
-  ASSERT_EQ(job.run(), 74);
-  job.config.max_output = 80'000'000;
-
-  EXPECT_EQ(job.run(), 0) << job.sentence;
-
-  const h5::File file = h5::open_file(job.config.output);
-  const auto offsets = read_array<std::int64_t>(file, "pairs/indptr", H5T_NATIVE_INT64);
-  EXPECT_EQ(offsets.back(), 2'000 * 1'999 / 2);
 }
 
 }  // namespace
