@@ -8,19 +8,20 @@ namespace bulksim {
 
 CommandSyntax show_syntax() {
   using enum OptionKind;
-  return {.name = "show",
-          .usage = "FILE|OUT",
-          .summary =
-              "Prints what a matrix file or a finished result holds. A result that is not whole\n"
-              "is refused.",
-          .positionals = {"path"},
-          .options = {
-              {"path", 0, "",
-               "matrix (.csr, .npz, .jsonl, store .h5), result (.h5) or folder of versions"},
-              {"pairs", 'k', "10", "strongest pairs to print"},
-              {"json", 0, "", "JSON instead of text", kFlag},
-              {"help", 'h', "", "this text", kFlag},
-          }};
+  return {
+      .name = "show",
+      .usage = "FILE|OUT",
+      .summary =
+          "Prints what a matrix file or a finished result holds. A result that is not whole\n"
+          "is refused.",
+      .positionals = {"path"},
+      .options = {
+          {"path", 0, "",
+           "matrix (.csr, .npz, .jsonl, store .h5), result (.h5) or folder of versions"},
+          {"pairs", 'k', "10", "strongest pairs (or blocks, where there are only these) to print"},
+          {"json", 0, "", "JSON instead of text", kFlag},
+          {"help", 'h', "", "this text", kFlag},
+      }};
 }
 
 int run_show(const std::vector<std::string>& words) {

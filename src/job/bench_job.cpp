@@ -1,7 +1,6 @@
 #include "bulksim/job/bench_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <ostream>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
 #include "job/cuda_bench.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -72,9 +72,7 @@ nlohmann::ordered_json to_json(const KernelBenchOptions& options, const KernelRa
 void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
   const auto number = [&](const char* key) { return result.at(key).get<double>(); };
   const auto line = [&](const char* format, auto... values) {
-    char text[160];
-    std::snprintf(text, sizeof text, format, values...);
-    out << text << '\n';
+    out << formatted(format, values...) << '\n';
   };
   const int threads = result.at("threads").get<int>();
   line("kernel                 %s, %d %s", result.at("simd").get<std::string>().c_str(), threads,

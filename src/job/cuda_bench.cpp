@@ -1,12 +1,12 @@
 #include "job/cuda_bench.hpp"
 
-#include <cstdio>
 #include <ostream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -50,9 +50,7 @@ nlohmann::ordered_json to_json(const CudaKernelRates& rates) {
 
 void print_text(const CudaKernelRates& rates, std::ostream& out) {
   const auto line = [&](const char* format, auto... values) {
-    char text[240];
-    std::snprintf(text, sizeof text, format, values...);
-    out << text << '\n';
+    out << formatted(format, values...) << '\n';
   };
   const CudaContender& ours = rates.contenders.front();
   const double pairs = static_cast<double>(ours.queries) * static_cast<double>(ours.items);

@@ -1,7 +1,6 @@
 #include "bulksim/job/estimate_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <ostream>
 
@@ -10,8 +9,10 @@
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "job/block_estimate.hpp"
+#include "job/formatted.hpp"
 #include "job/plan_folder.hpp"
 #include "job/run_setup.hpp"
+#include "job/strongest_blocks.hpp"
 
 namespace bulksim {
 
@@ -38,13 +39,7 @@ Json describe(const BlockMap& map, const JobConfig& config, const EstimateOption
             {"block", {{"queries", map.block_queries}, {"items", map.block_items}}},
             {"selected", std::count(mask.begin(), mask.end(), 1)},
             {"seconds", seconds}};
-  json["strongest"] = Json::array();
-  for (const std::int64_t block : by_share(map.share)) {
-    if (std::ssize(json["strongest"]) == kListed) break;
-    json["strongest"].push_back({{"query_row", block / map.columns * map.block_queries},
-                                 {"item_row", block % map.columns * map.block_items},
-                                 {"share", map.share[static_cast<std::size_t>(block)]}});
-  }
+  json["strongest"] = strongest_blocks(map, kListed);
   if (recall) {
     json["recall"] = {{"mass", recall->mass}, {"best", recall->best}, {"ratio", recall->ratio()}};
   }
@@ -53,9 +48,7 @@ Json describe(const BlockMap& map, const JobConfig& config, const EstimateOption
 
 void print(const Json& json, std::ostream& out) {
   const auto line = [&](const char* format, auto... values) {
-    char text[200];
-    std::snprintf(text, sizeof text, format, values...);
-    out << text << '\n';
+    out << formatted(format, values...) << '\n';
   };
   const auto rows = json["blocks"]["rows"].get<long long>();
   const auto columns = json["blocks"]["columns"].get<long long>();
@@ -69,11 +62,7 @@ void print(const Json& json, std::ostream& out) {
     line("recall    the selected blocks hold %.2f %% of the exact mass, the best as many %.2f %%",
          100 * json["recall"]["mass"].get<double>(), 100 * json["recall"]["best"].get<double>());
   }
-  if (!json["strongest"].empty()) out << "strongest  query row   item row   share of its queries\n";
-  for (const Json& block : json["strongest"]) {
-    line("          %10lld %10lld   %8.4f %%", block["query_row"].get<long long>(),
-         block["item_row"].get<long long>(), 100 * block["share"].get<double>());
-  }
+  print_blocks(json["strongest"], out);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include "bulksim/job/failure_record.hpp"
 
 #include <array>
-#include <cstdio>
 #include <ctime>
 #include <exception>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -28,15 +29,11 @@ std::string host_name() {
 }
 
 std::string attempt_name(std::int64_t attempt) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "a%04lld", static_cast<long long>(attempt));
-  return text.data();
+  return formatted("a%04lld", static_cast<long long>(attempt));
 }
 
 std::string rank_name(int rank) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "-r%04d", rank);
-  return text.data();
+  return formatted("-r%04d", rank);
 }
 
 /// One process of all that try makes the file.

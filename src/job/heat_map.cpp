@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "job/formatted.hpp"
 #include "job/png.hpp"
 
 namespace bulksim {
@@ -29,13 +29,6 @@ constexpr std::array<Colour, 7> kRamp{{{0x12, 0x14, 0x3A},
                                        {0x4B, 0xBF, 0x8B},
                                        {0xC3, 0xDE, 0x6C},
                                        {0xFF, 0xF6, 0xC9}}};
-
-template <class... Values>
-std::string text(const char* format, Values... values) {
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
 
 Colour colour_at(double place) {
   const double x = std::clamp(place, 0.0, 1.0) * static_cast<double>(kRamp.size() - 1);
@@ -90,13 +83,13 @@ double nice_step(double total, double ticks) {
 }
 
 std::string count_text(double value) {
-  if (value >= 1e6) return text("%.4g M", value / 1e6);
-  if (value >= 1e4) return text("%.4g k", value / 1e3);
-  return text("%.0f", value);
+  if (value >= 1e6) return formatted("%.4g M", value / 1e6);
+  if (value >= 1e4) return formatted("%.4g k", value / 1e3);
+  return formatted("%.0f", value);
 }
 
 std::string times_text(double value) {
-  return value >= 1 ? text("%.3g×", value) : text("1/%.3g", 1 / value);
+  return value >= 1 ? formatted("%.3g×", value) : formatted("1/%.3g", 1 / value);
 }
 
 class Picture {
@@ -109,8 +102,8 @@ class Picture {
                        kLeastHeight, kMostHeight)) {}
 
   std::string draw() {
-    svg_ = text("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"block map\">",
-                kLeft + kWidth + 22.0, kTop + height_ + kScaleTop + kScaleHeight + 24.0);
+    svg_ = formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"block map\">",
+                     kLeft + kWidth + 22.0, kTop + height_ + kScaleTop + kScaleHeight + 24.0);
     add_image();
     add_outlines();
     add_item_axis();
@@ -124,7 +117,7 @@ class Picture {
     std::vector<std::uint8_t> pixels;
     for (const double lift : map_.lift)
       pixels.push_back(scale_.pixel(lift));
-    svg_ += text(
+    svg_ += formatted(
                 "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
                 "preserveAspectRatio=\"none\" class=\"cells\" href=\"data:image/png;base64,",
                 kLeft, kTop, kWidth, height_) +
@@ -147,8 +140,9 @@ class Picture {
         for (end = begin; end < map_.columns && outlined(row, end) != outlined(row - 1, end);)
           ++end;
         if (end == begin) continue;
-        path += text("M%.2f %.2fh%.2f", kLeft + w * static_cast<double>(begin),
-                     kTop + h * static_cast<double>(row), w * static_cast<double>(end - begin));
+        path +=
+            formatted("M%.2f %.2fh%.2f", kLeft + w * static_cast<double>(begin),
+                      kTop + h * static_cast<double>(row), w * static_cast<double>(end - begin));
       }
     }
     for (std::int64_t column = 0; column <= map_.columns; ++column) {
@@ -156,8 +150,9 @@ class Picture {
         for (end = begin; end < map_.rows && outlined(end, column) != outlined(end, column - 1);)
           ++end;
         if (end == begin) continue;
-        path += text("M%.2f %.2fv%.2f", kLeft + w * static_cast<double>(column),
-                     kTop + h * static_cast<double>(begin), h * static_cast<double>(end - begin));
+        path +=
+            formatted("M%.2f %.2fv%.2f", kLeft + w * static_cast<double>(column),
+                      kTop + h * static_cast<double>(begin), h * static_cast<double>(end - begin));
       }
     }
     svg_ += "<path class=\"halo\" d=\"" + path + "\"/><path class=\"outline\" d=\"" + path + "\"/>";
@@ -169,13 +164,13 @@ class Picture {
     const double step = nice_step(total, 8);
     for (double at = 0; at <= total; at += step) {
       const double x = kLeft + kWidth * at / total;
-      svg_ += text("<path class=\"tick\" d=\"M%.1f %.1fv5\"/>", x, y) +
-              text("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>", x, y + 18,
-                   count_text(at).c_str());
+      svg_ += formatted("<path class=\"tick\" d=\"M%.1f %.1fv5\"/>", x, y) +
+              formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>", x, y + 18,
+                        count_text(at).c_str());
     }
-    svg_ +=
-        text("<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">item rows</text>",
-             kLeft + kWidth / 2, y + 36);
+    svg_ += formatted(
+        "<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">item rows</text>",
+        kLeft + kWidth / 2, y + 36);
   }
 
   void add_query_axis() {
@@ -183,11 +178,11 @@ class Picture {
     const double step = nice_step(total, height_ / 60);
     for (double at = 0; at <= total; at += step) {
       const double y = kTop + height_ * at / total;
-      svg_ += text("<path class=\"tick\" d=\"M%.1f %.1fh-5\"/>", kLeft, y) +
-              text("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>", kLeft - 9, y + 4,
-                   count_text(at).c_str());
+      svg_ += formatted("<path class=\"tick\" d=\"M%.1f %.1fh-5\"/>", kLeft, y) +
+              formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>", kLeft - 9,
+                        y + 4, count_text(at).c_str());
     }
-    svg_ += text(
+    svg_ += formatted(
         "<text class=\"name\" transform=\"translate(16 %.1f) rotate(-90)\" "
         "text-anchor=\"middle\">query rows</text>",
         kTop + height_ / 2);
@@ -201,12 +196,12 @@ class Picture {
     const double width = 360.0;
     const double left = kLeft + kWidth - width;
     svg_ +=
-        text(
+        formatted(
             "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
             "preserveAspectRatio=\"none\" href=\"data:image/png;base64,",
             left, y, width, kScaleHeight) +
         base64(encode_png(static_cast<std::int64_t>(kColours), pixels, palette())) + "\"/>" +
-        text(
+        formatted(
             "<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">times its even share "
             "of the mass</text>",
             left - 12, y + 10);
@@ -222,9 +217,9 @@ class Picture {
   }
 
   void add_scale_tick(double x, double y, double lift) {
-    svg_ += text("<path class=\"tick\" d=\"M%.1f %.1fv4\"/>", x, y + kScaleHeight) +
-            text("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>", x,
-                 y + kScaleHeight + 17, times_text(lift).c_str());
+    svg_ += formatted("<path class=\"tick\" d=\"M%.1f %.1fv4\"/>", x, y + kScaleHeight) +
+            formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>", x,
+                      y + kScaleHeight + 17, times_text(lift).c_str());
   }
 
   const HeatMap& map_;

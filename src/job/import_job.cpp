@@ -1,13 +1,13 @@
 #include "bulksim/job/import_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/formats/names.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -24,10 +24,9 @@ class ImportProgress {
     const double now = watch_.seconds();
     if (now - shown_ < (log_.is_terminal() ? 0.5 : kSecondsBetweenLines)) return;
     shown_ = now;
-    char text[96];
-    std::snprintf(text, sizeof text, "%5.1f %%, %lld rows", 100 * fraction,
-                  static_cast<long long>(rows));
-    log_.progress("importing '" + path_ + "': " + text, {{"fraction", fraction}, {"rows", rows}});
+    const std::string done =
+        formatted("%5.1f %%, %lld rows", 100 * fraction, static_cast<long long>(rows));
+    log_.progress("importing '" + path_ + "': " + done, {{"fraction", fraction}, {"rows", rows}});
   }
 
  private:

@@ -1,19 +1,13 @@
-#include <cstdio>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "bulksim/job/import_job.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
 namespace {
-
-std::string with_decimals(double number, int decimals) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", decimals, number);
-  return text;
-}
 
 /// "2 duplicates summed", one for each count that is not zero.
 std::vector<std::string> irregularities(const HygieneCounts& counts) {
@@ -38,12 +32,12 @@ std::string ImportReport::text() const {
   std::string text =
       "'" + source.path + "' (" + source.format + "): " + std::to_string(source.rows) + " rows, " +
       std::to_string(source.columns) + " columns, " + std::to_string(nnz) + " nonzeros in " +
-      with_decimals(bytes_per_nonzero(), 2) + " bytes each (plain CSR: 8.00); survey " +
+      formatted("%.2f", bytes_per_nonzero()) + " bytes each (plain CSR: 8.00); survey " +
       bytes_text(sizes.survey) + ", ids " + bytes_text(sizes.ids) + ", vocabulary " +
       bytes_text(sizes.vocabulary);
   for (const std::string& one : irregularities(counts))
     text += ", " + one;
-  return text + "; " + with_decimals(seconds, 1) + " s";
+  return text + "; " + formatted("%.1f", seconds) + " s";
 }
 
 std::string ImportReport::to_json(const std::string& store) const {

@@ -1,9 +1,9 @@
 #include "job/metrics.hpp"
 
-#include <cstdio>
 #include <sstream>
 
 #include "bulksim/storage/run_directory.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -12,9 +12,7 @@ namespace {
 constexpr const char* kLastSuccess = "bulksim_last_success_timestamp_seconds";
 
 void line(std::string& text, const std::string& name, double value) {
-  char number[64];
-  std::snprintf(number, sizeof number, " %.17g\n", value);
-  text += name + number;
+  text += name + formatted(" %.17g\n", value);
 }
 
 void line(std::string& text, const std::string& name, std::int64_t value) {

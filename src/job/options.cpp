@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include <boost/program_options.hpp>
 
 #include "bulksim/core/error.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -193,8 +193,7 @@ std::int64_t OptionValues::size(std::string_view name, std::int64_t least) const
 }
 
 double OptionValues::real(std::string_view name, double least, double most) const {
-  char bounds[96];
-  std::snprintf(bounds, sizeof bounds, "a number from %g to %g", least, most);
+  const std::string bounds = formatted("a number from %g to %g", least, most);
   const auto value = parse_number<double>(name, text(name), bounds);
   if (!(value >= least && value <= most)) {
     throw Error(ExitCode::kUsage,
@@ -275,21 +274,13 @@ std::string bytes_text(std::int64_t bytes) {
     value /= 1000.0;
     unit = next;
   }
-  char text[32];
-  std::snprintf(text, sizeof text, unit[0] == 'B' ? "%.0f %s" : "%.1f %s", value, unit);
-  return text;
+  return formatted(unit[0] == 'B' ? "%.0f %s" : "%.1f %s", value, unit);
 }
 
 std::string duration_text(double seconds) {
-  char text[32];
-  if (seconds < 100) {
-    std::snprintf(text, sizeof text, "%.0f s", seconds);
-  } else if (seconds < 6000) {
-    std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-  }
-  return text;
+  if (seconds < 100) return formatted("%.0f s", seconds);
+  if (seconds < 6000) return formatted("%.0f min", seconds / 60);
+  return formatted("%.1f h", seconds / 3600);
 }
 
 }  // namespace bulksim

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/storage/pair_runs.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -51,9 +51,7 @@ std::string pair_runs_folder(const RunDirectory& run) {
 }
 
 std::string pair_run_file(const RunDirectory& run, std::int64_t number) {
-  char name[64];
-  std::snprintf(name, sizeof name, "/part-%05lld.pairs", static_cast<long long>(number));
-  return pair_runs_folder(run) + name;
+  return pair_runs_folder(run) + formatted("/part-%05lld.pairs", static_cast<long long>(number));
 }
 
 PairWorkLeft take_up_pair_work(const JobConfig& config, const Plan& plan, RunDirectory& run,

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/job/progress.hpp"
+#include "job/formatted.hpp"
 #include "job/guarded_work.hpp"
 #include "job/pair_merge.hpp"
 #include "job/pair_output.hpp"
@@ -153,12 +153,11 @@ void PairsRun::tell_bounds() {
   const auto percent = [](std::int64_t part, std::int64_t whole) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "bounds: %.1f %% of the cells skipped in whole blocks, %.2f %% computed exactly; "
-                "%.1f %% of the multiply-adds done",
-                percent(sums[1], sums[0]), percent(sums[2], sums[0]),
-                sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
+  const std::string text = formatted(
+      "bounds: %.1f %% of the cells skipped in whole blocks, %.2f %% computed exactly; "
+      "%.1f %% of the multiply-adds done",
+      percent(sums[1], sums[0]), percent(sums[2], sums[0]),
+      sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
   frame_.context.log.info("bounds", text,
                           {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
 }

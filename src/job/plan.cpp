@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/row_partition.hpp"
 #include "bulksim/storage/run_directory.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -65,12 +65,10 @@ double half_bound(double largest) {
   constexpr double kMostHalf = 65504.0;
   if (largest <= 1.0) return 0x1p-12;
   if (largest <= kMostHalf) return largest * 0x1p-11;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "dot products may reach %.4g, and a float16 holds at most 65504: take --dtype "
-                "float32",
-                largest);
-  throw Error(ExitCode::kDataError, text);
+  throw Error(ExitCode::kDataError,
+              formatted("dot products may reach %.4g, and a float16 holds at most 65504: take "
+                        "--dtype float32",
+                        largest));
 }
 
 /// By Cauchy-Schwarz no sum of any products of two rows is larger than the product of their norms.
@@ -80,10 +78,9 @@ Grid choose_dot_arithmetic(const Surveys& surveys) {
   const bool integers = surveys.queries.values.integers && surveys.items.values.integers;
   const double most = integers ? 0x1p53 : kMostFloat;
   if (largest <= most * (1 - 0x1p-40)) return integers ? kIntegerGrid : kDotGrid;
-  char text[160];
-  std::snprintf(text, sizeof text, "dot products may reach %.4g, over %s: scale the values down",
-                largest, integers ? "2^53, up to which integers are exact" : "the largest float32");
-  throw Error(ExitCode::kDataError, text);
+  throw Error(ExitCode::kDataError,
+              formatted("dot products may reach %.4g, over %s: scale the values down", largest,
+                        integers ? "2^53, up to which integers are exact" : "the largest float32"));
 }
 
 Grid choose_arithmetic(const Surveys& surveys, Metric metric) {
@@ -92,12 +89,10 @@ Grid choose_arithmetic(const Surveys& surveys, Metric metric) {
   const Grid arithmetic = shared > kFineGridNonzeros ? kWideGrid : kFineGrid;
   const double bound = proven_bound(surveys, arithmetic);
   if (bound > kPromisedError) {
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "rows of %lld nonzeros on both sides are too long: the proven error would be "
-                  "%.2g, over 1e-6",
-                  static_cast<long long>(shared), bound);
-    throw Error(ExitCode::kDataError, text);
+    throw Error(ExitCode::kDataError,
+                formatted("rows of %lld nonzeros on both sides are too long: the proven error "
+                          "would be %.2g, over 1e-6",
+                          static_cast<long long>(shared), bound));
   }
   return arithmetic;
 }

@@ -1,7 +1,6 @@
 #include "bulksim/job/plan_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/run_directory.hpp"
+#include "job/formatted.hpp"
 #include "job/plan_folder.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
@@ -102,8 +102,6 @@ std::string devices_in(const Json& json) {
 
 void print(const Json& json, std::ostream& out) {
   const Json& plan = json["plan"];
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f s", json["expected_seconds"].get<double>());
   out << "matrix    " << plan["queries"]["rows"] << " queries x " << plan["items"]["rows"]
       << " items, " << plan["columns"] << " columns\n"
       << "tiles     " << json["tiles"] << " of " << plan["tile"]["queries"] << " x "
@@ -128,7 +126,7 @@ void print(const Json& json, std::ostream& out) {
       << "\n          instead: float16 " << bytes_in(json["alternatives"]["float16"])
       << ", nonzero cells at most " << bytes_in(json["alternatives"]["nonzero_at_most"])
       << ", top 100 of each query " << bytes_in(json["alternatives"]["top_k_100"]) << '\n'
-      << "time      about " << seconds << '\n';
+      << "time      about " << formatted("%.1f s", json["expected_seconds"].get<double>()) << '\n';
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 
 #include "bulksim/core/stop_request.hpp"
 #include "bulksim/job/options.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -55,11 +55,9 @@ bool Progress::is_due(double seconds, double fraction) {
 std::string Progress::line(double seconds, double fraction) const {
   const auto written = static_cast<std::int64_t>(fraction * static_cast<double>(bytes_));
   const double rate = static_cast<double>(written) / std::max(seconds, 1e-9);
-  char text[160];
-  std::snprintf(text, sizeof text, "%5.1f %%  %s of %s  %.2f GB/s  %s left", 100 * fraction,
-                bytes_text(written).c_str(), bytes_text(bytes_).c_str(), rate * 1e-9,
-                duration_text((1 - fraction) / fraction * seconds).c_str());
-  return text;
+  return formatted("%5.1f %%  %s of %s  %.2f GB/s  %s left", 100 * fraction,
+                   bytes_text(written).c_str(), bytes_text(bytes_).c_str(), rate * 1e-9,
+                   duration_text((1 - fraction) / fraction * seconds).c_str());
 }
 
 }  // namespace bulksim

@@ -1,7 +1,6 @@
 #include "bulksim/job/report_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "job/formatted.hpp"
 #include "job/heat_map.hpp"
 #include "job/report_page.hpp"
 #include "job/verification.hpp"
@@ -20,13 +20,6 @@ namespace bulksim {
 namespace {
 
 using Json = nlohmann::json;
-
-template <class... Values>
-std::string text(const char* format, Values... values) {
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number) {
@@ -44,7 +37,7 @@ std::string rate_text(double value, const std::string& unit) {
   std::size_t prefix = 0;
   for (; value >= 999.5 && prefix + 1 < std::size(prefixes); ++prefix)
     value /= 1000;
-  return text("%.3g", value) + prefixes[prefix] + (prefix == 0 ? " " : "") + unit;
+  return formatted("%.3g", value) + prefixes[prefix] + (prefix == 0 ? " " : "") + unit;
 }
 
 /// What report.json says; a report is for people, and nobody promises that it is whole.
@@ -84,13 +77,14 @@ void Facts::add_tiles(ReportPage& page) const {
     page.tiles.emplace_back(bytes_text(*bytes), "on disk");
   }
   if (const auto seconds = get<double>("/seconds/compute")) {
-    page.tiles.emplace_back(text(*seconds < 10 ? "%.2f s" : "%.0f s", *seconds), "of computing");
+    page.tiles.emplace_back(formatted(*seconds < 10 ? "%.2f s" : "%.0f s", *seconds),
+                            "of computing");
   }
   if (const auto rate = get<double>("/pairs_per_s")) {
     page.tiles.emplace_back(rate_text(*rate, "/s"), "pairs");
   }
   if (const auto bound = get<double>("/error_bound")) {
-    page.tiles.emplace_back(text("%.1e", *bound), "largest error, proven");
+    page.tiles.emplace_back(formatted("%.1e", *bound), "largest error, proven");
   }
 }
 
@@ -168,9 +162,10 @@ std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShap
     rows += "<tr><td>" + std::to_string(place + 1) + "</td><td>" +
             range_text(row, map.block_queries, shape.queries) + "</td><td>" +
             range_text(column, map.block_items, shape.items) + "</td><td>" +
-            text("%.3f %%", 100 * map.share[at]) + "</td><td>" + text("%.3g×", heat.lift[at]) +
-            "</td><td class=\"bar\"><i style=\"width:" +
-            text("%.1f", first > 0 ? 100 * map.share[at] / first : 0.0) + "%\"></i></td></tr>\n";
+            formatted("%.3f %%", 100 * map.share[at]) + "</td><td>" +
+            formatted("%.3g×", heat.lift[at]) + "</td><td class=\"bar\"><i style=\"width:" +
+            formatted("%.1f", first > 0 ? 100 * map.share[at] / first : 0.0) +
+            "%\"></i></td></tr>\n";
   }
   return "<div class=\"scroll\"><table>\n<tr><th>#</th><th>query rows</th><th>item rows</th>"
          "<th>of the mass of its queries</th><th>times its even share</th><th></th></tr>\n" +
@@ -180,9 +175,9 @@ std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShap
 std::string selection_text(const Selection& selection, std::int64_t chosen, std::int64_t blocks) {
   const std::string which =
       selection.by == SelectBy::kMass
-          ? text("the fewest blocks that hold %.4g %% of all mass", 100 * selection.bound)
-          : text("blocks with at least %.4g %% of the mass of their queries",
-                 100 * selection.bound);
+          ? formatted("the fewest blocks that hold %.4g %% of all mass", 100 * selection.bound)
+          : formatted("blocks with at least %.4g %% of the mass of their queries",
+                      100 * selection.bound);
   return "Outlined: " + which + " (" + grouped(chosen) + " of " + grouped(blocks) + ").";
 }
 
@@ -193,7 +188,7 @@ void add_block_map(const BlockMap& map, MatrixShape shape, const ReportOptions& 
   const std::int64_t chosen = std::count(fine.outlined.begin(), fine.outlined.end(), 1);
   std::string body =
       "<p>Each query spreads one unit of mass over all items, by the softmax of " +
-      text("%g", map.softmax_scale) +
+      formatted("%g", map.softmax_scale) +
       " × cosine. A block shows how much of the mass of its queries falls on its items, against "
       "an even spread: 1× is what chance would give it.</p>\n<figure>" +
       draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block_queries) + " queries × " +

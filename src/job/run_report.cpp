@@ -1,12 +1,12 @@
 #include "job/run_report.hpp"
 
 #include <array>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "bulksim/job/options.hpp"
 #include "bulksim/job/resources.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -49,9 +49,7 @@ Json side(const std::string& path, const std::string& ids, const InputSurvey& su
 }  // namespace
 
 std::string error_text(double bound) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", bound);
-  return text;
+  return formatted("%.2g", bound);
 }
 
 void RunReport::take(const TileOutcome& outcome) {
@@ -125,11 +123,10 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
 void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Log& log) const {
   const double seconds = total_seconds(timer);
   const double computing = seconds_of(timer, "compute");
-  char text[256];
-  std::snprintf(text, sizeof text, "%s in %.1f s (%.1f s of computing and writing, %.2f GB/s)",
-                bytes_text(output_bytes).c_str(), seconds, computing,
-                rate(static_cast<double>(output_bytes), computing) * 1e-9);
-  log.info("done", std::string(text) + "; read '" + result + "'",
+  const std::string text = formatted("%s in %.1f s (%.1f s of computing and writing, %.2f GB/s)",
+                                     bytes_text(output_bytes).c_str(), seconds, computing,
+                                     rate(static_cast<double>(output_bytes), computing) * 1e-9);
+  log.info("done", text + "; read '" + result + "'",
            {{"seconds", seconds}, {"bytes", output_bytes}, {"result", result}});
   if (zero_tiles > 0) {
     log.warning(

@@ -1,10 +1,8 @@
 #include "bulksim/job/show_job.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <optional>
 #include <ostream>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,9 +10,16 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/options.hpp"
+#include "bulksim/job/plan.hpp"
+#include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/pair_file.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "job/formatted.hpp"
+#include "job/publication.hpp"
 #include "job/show_matrix.hpp"
+#include "job/strongest_blocks.hpp"
+#include "job/strongest_pairs.hpp"
+#include "job/verification.hpp"
 
 namespace bulksim {
 
@@ -23,44 +28,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kCellsToRead = std::int64_t{1} << 28;  // 1 GiB: about a second from memory
-
-struct Pair {
-  float score = 0;
-  std::int64_t query = 0;
-  std::int64_t item = 0;
-
-  /// Stronger first, then by place.
-  bool operator<(const Pair& other) const {
-    return std::tuple(-score, query, item) < std::tuple(-other.score, other.query, other.item);
-  }
-};
-
-/// The strongest pairs seen so far, at most `most`.
-class Strongest {
- public:
-  explicit Strongest(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}
-
-  void add(Pair pair) {
-    if (std::isnan(pair.score) || most_ == 0) return;
-    if (pairs_.size() == most_ && !(pair < pairs_.front())) return;
-    pairs_.push_back(pair);
-    std::push_heap(pairs_.begin(), pairs_.end());
-    if (pairs_.size() > most_) {
-      std::pop_heap(pairs_.begin(), pairs_.end());
-      pairs_.pop_back();
-    }
-  }
-
-  std::vector<Pair> sorted() const {
-    auto pairs = pairs_;
-    std::sort(pairs.begin(), pairs.end());
-    return pairs;
-  }
-
- private:
-  std::size_t most_;
-  std::vector<Pair> pairs_;  // a heap with the weakest in front
-};
 
 std::string attribute_text(const FileAttributes& attributes, const std::string& name) {
   for (const auto& [key, value] : attributes) {
@@ -86,12 +53,12 @@ std::vector<std::int64_t> rows_to_read(const TileGrid& grid) {
 }
 
 /// Neighbouring rows are read together.
-std::vector<Pair> strongest_pairs(const SimilarityReader& result, std::int64_t most,
-                                  const std::vector<std::int64_t>& rows) {
+std::vector<ScoredPair> strongest_pairs(const SimilarityReader& result, std::int64_t most,
+                                        const std::vector<std::int64_t>& rows) {
   const TileGrid& grid = result.grid();
   const bool self = attribute_text(result.attributes(), "queries_content") ==
                     attribute_text(result.attributes(), "items_content");
-  Strongest strongest(most);
+  StrongestPairs strongest(most);
   for (std::size_t at = 0; at < rows.size();) {
     std::size_t next = at + 1;
     while (next < rows.size() && rows[next] == rows[next - 1] + 1 &&
@@ -133,7 +100,7 @@ void add_attributes(const FileAttributes& attributes, Json& json) {
     std::visit([&, key = name](const auto& held) { json["attributes"][key] = held; }, value);
 }
 
-Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
+Json describe_scores(FileCalls& calls, const std::string& path, std::int64_t most) {
   const auto result = SimilarityReader::open(calls, path);
   const auto rows = rows_to_read(result.grid());
   Json json;
@@ -147,7 +114,7 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
   add_attributes(result.attributes(), json);
   json["rows_read"] = rows.size();
   json["strongest"] = Json::array();
-  for (const Pair& pair : strongest_pairs(result, most, rows)) {
+  for (const ScoredPair& pair : strongest_pairs(result, most, rows)) {
     Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
     add_name(result.query_names({pair.query, pair.query + 1}), "query_id", one);
     add_name(result.item_names({pair.item, pair.item + 1}), "item_id", one);
@@ -160,7 +127,7 @@ Json describe_result(FileCalls& calls, const std::string& path, std::int64_t mos
 Json describe_pairs(const PairFileReader& result, const std::string& path, std::int64_t most) {
   constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
   const std::int64_t queries = result.shape().queries;
-  Strongest strongest(most);
+  StrongestPairs strongest(most);
   std::int64_t count = 0;
   std::vector<std::int64_t> items;
   std::vector<float> scores;
@@ -189,7 +156,7 @@ Json describe_pairs(const PairFileReader& result, const std::string& path, std::
   add_attributes(result.attributes(), json);
   const ResultNames names = result.names();
   json["strongest"] = Json::array();
-  for (const Pair& pair : strongest.sorted()) {
+  for (const ScoredPair& pair : strongest.sorted()) {
     Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
     if (!names.queries.empty()) one["query_id"] = std::string(names.queries[pair.query]);
     if (!names.items.empty()) one["item_id"] = std::string(names.items[pair.item]);
@@ -198,20 +165,56 @@ Json describe_pairs(const PairFileReader& result, const std::string& path, std::
   return json;
 }
 
-void print_result(const Json& json, std::ostream& out) {
-  out << json["file"].get<std::string>() << '\n'
-      << '/' << json["kind"].get<std::string>() << ": " << json["queries"] << " queries x "
-      << json["items"] << " items, "
-      << (json.contains("pairs") ? json["pairs"].dump() + " pairs"
-                                 : json["dtype"].get<std::string>())
-      << '\n';
-  for (const auto& [name, value] : json["attributes"].items()) {
-    out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
-        << '\n';
+/// The plan of a version that holds block sums and no scores; nothing for any other result.
+std::optional<Plan> plan_of_blocks(FileCalls& calls, const std::string& path) {
+  const std::string folder = version_folder(calls, path);
+  if (folder.empty() || !exists(calls, folder + "/PLAN.json")) return std::nullopt;
+  Plan plan = Plan::from_json(read_text(calls, folder + "/PLAN.json"));
+  if (plan.mode != Mode::kBlocks) return std::nullopt;
+  return plan;
+}
+
+Json describe_blocks(FileCalls& calls, const std::string& path, const Plan& plan,
+                     std::int64_t most) {
+  const std::string file = version_folder(calls, path) + "/similarity.h5";
+  const auto map = read_block_map(calls, file);
+  if (!map) {
+    throw Error(ExitCode::kDataError, "'" + file + "' lacks its block sums: the result is damaged");
   }
-  if (json.contains("backend")) {
-    out << "  computed by " << json["backend"].get<std::string>() << '\n';
+  Json json{{"schema", 1},
+            {"kind", "block_sums"},
+            {"file", file},
+            {"queries", plan.grid.shape().queries},
+            {"items", plan.grid.shape().items},
+            {"softmax_scale", map->softmax_scale},
+            {"blocks", {{"rows", map->rows}, {"columns", map->columns}}},
+            {"block", {{"queries", map->block_queries}, {"items", map->block_items}}}};
+  add_backend(calls, file, json);
+  add_attributes(attributes_of(plan), json);
+  json["strongest"] = strongest_blocks(*map, most);
+  return json;
+}
+
+Json describe_result(FileCalls& calls, const std::string& path, std::int64_t most) {
+  if (const auto pairs = PairFileReader::open(calls, path)) {
+    return describe_pairs(*pairs, path, most);
   }
+  if (const auto plan = plan_of_blocks(calls, path)) {
+    return describe_blocks(calls, path, *plan, most);
+  }
+  return describe_scores(calls, path, most);
+}
+
+/// "1000 pairs", "float32" or "8 x 8 blocks of 64 x 512, softmax scale 20".
+std::string content_text(const Json& json) {
+  if (json.contains("pairs")) return json["pairs"].dump() + " pairs";
+  if (json.contains("dtype")) return json["dtype"].get<std::string>();
+  return json["blocks"]["rows"].dump() + " x " + json["blocks"]["columns"].dump() + " blocks of " +
+         json["block"]["queries"].dump() + " x " + json["block"]["items"].dump() +
+         formatted(", softmax scale %g", json["softmax_scale"].get<double>());
+}
+
+void print_pairs(const Json& json, std::ostream& out) {
   if (json["strongest"].empty()) return;
   out << "strongest pairs";
   if (json["rows_read"] < json["queries"]) {
@@ -219,13 +222,29 @@ void print_result(const Json& json, std::ostream& out) {
   }
   out << ":\n     query       item      score\n";
   for (const auto& pair : json["strongest"]) {
-    char line[80];
-    std::snprintf(line, sizeof line, "%10lld %10lld   %10.7f", pair["query"].get<long long>(),
-                  pair["item"].get<long long>(), pair["score"].get<double>());
-    out << line;
+    out << formatted("%10lld %10lld   %10.7f", pair["query"].get<long long>(),
+                     pair["item"].get<long long>(), pair["score"].get<double>());
     for (const char* key : {"query_id", "item_id"})
       out << (pair.contains(key) ? "   " + pair[key].get<std::string>() : "");
     out << '\n';
+  }
+}
+
+void print_result(const Json& json, std::ostream& out) {
+  out << json["file"].get<std::string>() << '\n'
+      << '/' << json["kind"].get<std::string>() << ": " << json["queries"] << " queries x "
+      << json["items"] << " items, " << content_text(json) << '\n';
+  for (const auto& [name, value] : json["attributes"].items()) {
+    out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump())
+        << '\n';
+  }
+  if (json.contains("backend")) {
+    out << "  computed by " << json["backend"].get<std::string>() << '\n';
+  }
+  if (json["kind"] == "block_sums") {
+    print_blocks(json["strongest"], out);
+  } else {
+    print_pairs(json, out);
   }
 }
 
@@ -234,10 +253,7 @@ void print_result(const Json& json, std::ostream& out) {
 void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
           std::ostream& out) {
   const bool matrix = is_matrix(calls, path);
-  const auto pair_result = matrix ? nullptr : PairFileReader::open(calls, path);
-  const Json json = matrix        ? describe_matrix(calls, path)
-                    : pair_result ? describe_pairs(*pair_result, path, pairs)
-                                  : describe_result(calls, path, pairs);
+  const Json json = matrix ? describe_matrix(calls, path) : describe_result(calls, path, pairs);
   if (format == ShowFormat::kJson) {
     out << json.dump(1) << '\n';
   } else if (matrix) {

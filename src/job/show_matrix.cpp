@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <ostream>
 
 #include "bulksim/formats/block_sparse_store.hpp"
 #include "bulksim/formats/row_stream.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/sparse/row_survey.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -61,12 +61,6 @@ Json describe_stream(FileCalls& calls, const std::string& path) {
   return describe(stream->info(), longest, counts);
 }
 
-std::string with_two_decimals(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", number);
-  return text;
-}
-
 }  // namespace
 
 bool is_matrix(FileCalls& calls, const std::string& path) {
@@ -90,7 +84,7 @@ void print_matrix(const Json& json, std::ostream& out) {
   const double mean = rows > 0 ? json["nonzeros"].get<double>() / rows : 0.0;
   out << json["file"].get<std::string>() << " (" << json["format"].get<std::string>() << ")\n"
       << json["rows"] << " rows x " << json["columns"] << " columns, " << json["nonzeros"]
-      << " nonzeros (" << with_two_decimals(mean) << " a row, at most " << json["longest_row"]
+      << " nonzeros (" << formatted("%.2f", mean) << " a row, at most " << json["longest_row"]
       << ")\n"
       << json["zero_rows"] << " rows without values, " << json["unsorted_rows"] << " unsorted, "
       << json["duplicates"] << " duplicates, " << json["explicit_zeros"] << " explicit zeros\n"
@@ -102,7 +96,7 @@ void print_matrix(const Json& json, std::ostream& out) {
   if (!json.contains("bytes")) return;
   const Json& bytes = json["bytes"];
   const auto text = [&](const char* what) { return bytes_text(bytes[what].get<std::int64_t>()); };
-  out << with_two_decimals(json["bytes_per_nonzero"].get<double>())
+  out << formatted("%.2f", json["bytes_per_nonzero"].get<double>())
       << " bytes a nonzero (plain CSR: 8.00): rows " << text("rows") << ", survey "
       << text("survey") << ", ids " << text("ids") << ", vocabulary " << text("vocabulary") << '\n';
 }

@@ -1,7 +1,6 @@
 #include "bulksim/job/status_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "bulksim/storage/pair_runs.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "bulksim/storage/versions.hpp"
+#include "job/formatted.hpp"
 
 namespace bulksim {
 
@@ -90,9 +90,7 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   }
   if (plan.cut || !is_directory(calls, staging + "/journal")) return;
   const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);
-  char attempt[32];
-  std::snprintf(attempt, sizeof attempt, "/attempts/%04d", status.attempt);
-  const std::int64_t begin = changed(calls, staging + attempt);
+  const std::int64_t begin = changed(calls, staging + formatted("/attempts/%04d", status.attempt));
   if (begin == 0 || now <= begin || of_attempt == 0) return;
   status.tiles_per_s = static_cast<double>(of_attempt) / static_cast<double>(now - begin);
   status.seconds_left = static_cast<double>(status.tiles - status.tiles_done) / status.tiles_per_s;
@@ -142,10 +140,8 @@ std::string OutputStatus::to_text() const {
             std::to_string(tiles_done) + " of " + std::to_string(tiles) + " tiles done\n";
   }
   if (tiles_per_s > 0) {
-    char rate[96];
-    std::snprintf(rate, sizeof rate, "rate: %.1f tiles/s, %s left\n", tiles_per_s,
-                  duration_text(seconds_left.value_or(0.0)).c_str());
-    text += rate;
+    text += formatted("rate: %.1f tiles/s, %s left\n", tiles_per_s,
+                      duration_text(seconds_left.value_or(0.0)).c_str());
   }
   if (holder) {
     text += "in use by: process " + std::to_string(holder->pid) + " on host " + holder->host +

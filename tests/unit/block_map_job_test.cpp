@@ -14,6 +14,7 @@
 #include "bulksim/job/estimate_job.hpp"
 #include "bulksim/job/repair_job.hpp"
 #include "bulksim/job/report_job.hpp"
+#include "bulksim/job/show_job.hpp"
 #include "bulksim/job/verify_job.hpp"
 #include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/similarity_file.hpp"
@@ -129,6 +130,29 @@ TEST(DamagedTerms, ThatAreConsistentAreToldByTheirCosines) {
   EXPECT_TRUE(std::ranges::any_of(verdict.damage, [](const Damage& damage) {
     return damage.what == "terms of the tile are not those of its cosines";
   }));
+}
+
+TEST(Show, OfBlockSumsAloneTellsTheirStrongestBlocks) {
+  JobBench bench;
+  bench.config.mode = Mode::kBlocks;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  std::ostringstream json;
+  std::ostringstream text;
+
+  show(calls, bench.config.output, 3, ShowFormat::kJson, json);
+  show(calls, bench.config.output, 3, ShowFormat::kText, text);
+
+  const auto told = nlohmann::json::parse(json.str());
+  const auto map = read_block_map(calls, bench.config.output);
+  ASSERT_TRUE(map);
+  EXPECT_EQ(told["kind"], "block_sums");
+  EXPECT_EQ(told["queries"], 120);
+  EXPECT_EQ(told["items"], 3'000);
+  EXPECT_EQ(told["blocks"]["rows"], map->rows);
+  ASSERT_EQ(told["strongest"].size(), 3U);
+  EXPECT_EQ(told["strongest"][0]["share"], *std::ranges::max_element(map->share));
+  EXPECT_NE(text.str().find("120 queries x 3000 items"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("share of its queries"), std::string::npos) << text.str();
 }
 
 TEST(Report, IsOnePageThatNeedsNothingElse) {
