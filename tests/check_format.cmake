@@ -1,5 +1,6 @@
 # Fails when a C++ or CUDA file is not laid out as .clang-format says. Another major version of
-# clang-format lays some lines out differently, so only version 14 is asked.
+# clang-format lays some lines out differently, so only version 14 is asked; it is left out where the
+# system offers none.
 #
 #   cmake -DROOT=<project> -P check_format.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -9,7 +10,11 @@ if(clang_format)
   execute_process(COMMAND ${clang_format} --version OUTPUT_VARIABLE version COMMAND_ERROR_IS_FATAL ANY)
 endif()
 if(NOT version MATCHES "version 14\\.")
-  message(STATUS "skipped: clang-format 14 is not installed")
+  execute_process(COMMAND apt-cache show clang-format-14 RESULT_VARIABLE unknown OUTPUT_QUIET ERROR_QUIET)
+  if(unknown EQUAL 0)
+    message(FATAL_ERROR "clang-format 14 is not installed; apt-get install clang-format-14")
+  endif()
+  message(STATUS "skipped: this system has no clang-format 14")
   return()
 endif()
 

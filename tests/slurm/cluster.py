@@ -50,11 +50,12 @@ MPI = {"OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo",
        "OMPI_MCA_mpi_yield_when_idle": "1", "PMIX_MCA_gds": "hash"}
 
 
-def missing():
-    """Why there can be no cluster here, or nothing."""
-    absent = [name for name in PROGRAMS if not shutil.which(name, path=search_path())]
-    if absent:
-        return f"{', '.join(absent)} not installed"
+def absent_programs():
+    return [name for name in PROGRAMS if not shutil.which(name, path=search_path())]
+
+
+def obstacle():
+    """Why this machine lets this user have no cluster, or nothing."""
     if os.geteuid() != 0:
         return "the daemons of Slurm need root"
     if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode != 0:

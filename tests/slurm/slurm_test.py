@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from cluster import Cluster, missing
+from cluster import Cluster, absent_programs, obstacle
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = [ROOT / "tests/data/titles_items.csr", ROOT / "tests/data/titles_queries.csr"]
@@ -108,9 +108,10 @@ class Jobs:
 
 def main():
     program, failpoints = sys.argv[1:3]
-    reason = missing()
-    if reason:
-        print(f"skipped: {reason}")
+    if absent_programs():
+        sys.exit(f"not installed: {', '.join(absent_programs())}")
+    if obstacle():
+        print(f"skipped: {obstacle()}")
         return
     folder = tempfile.mkdtemp(prefix="bulksim-slurm-")
     os.chmod(folder, 0o755)  # munge refuses sockets in folders that others cannot enter

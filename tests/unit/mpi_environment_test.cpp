@@ -99,19 +99,14 @@ TEST(MpiEnvironment, NamesItsLibraryWhenItHasStartedOne) {
   }
 }
 
-TEST(MpiEnvironmentDeathTest, AbortEndsAProcessThatIsAloneWithTheCode) {
-  if (environment->world().size() > 1) GTEST_SKIP() << "would end the other ranks of this test";
-
+TEST(MpiEnvironmentOnOneRankDeathTest, AbortEndsAProcessThatIsAloneWithTheCode) {
   EXPECT_EXIT(environment->abort(ExitCode::kIoError), testing::ExitedWithCode(74), "");
 }
 
 /// Runs the constructor in a child whose variables a launcher seems to have set.
-class ForeignLauncherDeathTest : public testing::Test {
+class ForeignLauncherOnOneRankDeathTest : public testing::Test {
  protected:
-  void SetUp() override {
-    if (environment->world().size() > 1) GTEST_SKIP() << "needs no launcher of its own";
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-  }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
   static void start_with(const std::map<std::string, std::string>& variables) {
     const std::string path = std::getenv("PATH");  // where MPI finds its daemon
@@ -129,7 +124,7 @@ class ForeignLauncherDeathTest : public testing::Test {
   }
 };
 
-TEST_F(ForeignLauncherDeathTest, SrunWithoutPmixIsAnErrorThatSaysWhatToAdd) {
+TEST_F(ForeignLauncherOnOneRankDeathTest, SrunWithoutPmixIsAnErrorThatSaysWhatToAdd) {
   const std::map<std::string, std::string> variables{{"SLURM_STEP_ID", "0"},
                                                      {"SLURM_STEP_NUM_TASKS", "2"}};
   const char* sentence = BULKSIM_HAS_MPI ? "srun --mpi=pmix" : "built without MPI";
@@ -137,7 +132,7 @@ TEST_F(ForeignLauncherDeathTest, SrunWithoutPmixIsAnErrorThatSaysWhatToAdd) {
   EXPECT_EXIT(start_with(variables), testing::ExitedWithCode(78), sentence);
 }
 
-TEST_F(ForeignLauncherDeathTest, AWorldOfOneUnderALauncherOfSeveralTasksIsAnError) {
+TEST_F(ForeignLauncherOnOneRankDeathTest, AWorldOfOneUnderALauncherOfSeveralTasksIsAnError) {
   const std::map<std::string, std::string> variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
   const char* sentence = BULKSIM_HAS_MPI ? "sees one" : "built without MPI";
 

@@ -1,7 +1,8 @@
 #pragma once
 
 // The main function of a test that runs on several ranks: include it in the one file of the test.
-// A test talks first and asserts afterwards, or a failing rank leaves the others waiting.
+// A test talks first and asserts afterwards, or a failing rank leaves the others waiting. Suites
+// with OnOneRank or OnSeveralRanks in their name run on such a number of ranks alone.
 
 #include <array>
 #include <cstdint>
@@ -53,11 +54,18 @@ inline void print_by_rank() {
   if (world().rank() != 0) listeners.Append(new RankPrinter);
 }
 
+inline void leave_out_suites_for_other_numbers_of_ranks() {
+  const std::string filter = GTEST_FLAG_GET(filter);
+  const std::string others = world().size() == 1 ? "*OnSeveralRanks*" : "*OnOneRank*";
+  GTEST_FLAG_SET(filter, filter + (filter.find('-') == std::string::npos ? "-" : ":") + others);
+}
+
 inline int run_on_all_ranks() {
   MpiEnvironment mpi({.deadline_seconds = 30.0});
   environment = &mpi;
   try {
     print_by_rank();
+    leave_out_suites_for_other_numbers_of_ranks();
     std::array<std::int64_t, 1> failed{RUN_ALL_TESTS()};
     mpi.world().all_reduce_max(failed);
     return mpi.exit_status(failed[0] == 0 ? ExitCode::kOk : ExitCode::kSoftware);
