@@ -86,9 +86,9 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
-    std::vector<float> buffer(
-        static_cast<std::size_t>(std::min(kCellsAtOnce, grid.tile().cells())));
     try {
+      std::vector<float> buffer(
+          static_cast<std::size_t>(std::min(kCellsAtOnce, grid.tile().cells())));
       for (std::size_t at = next++; at < tiles.size(); at = next++)
         findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
     } catch (...) {
