@@ -12,25 +12,12 @@ anew. Medians over the rounds, and the ratio of bulksim to both.
 import argparse
 import json
 import statistics
-import struct
 import subprocess
 import time
 
-import numpy as np
-import scipy.sparse
+import scipy
 
-
-def read_unit_rows(path):
-    """A big-ann .csr file as float32 rows of unit length."""
-    with open(path, "rb") as file:
-        rows, columns, nnz = struct.unpack("<3q", file.read(24))
-        offsets = np.fromfile(file, "<i8", rows + 1)
-        indices = np.fromfile(file, "<i4", nnz)
-        values = np.fromfile(file, "<f4", nnz)
-    matrix = scipy.sparse.csr_matrix((values, indices, offsets), shape=(rows, columns))
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1, dtype=np.float64)).ravel())
-    norms[norms == 0] = 1
-    return scipy.sparse.csr_matrix(scipy.sparse.diags((1 / norms).astype(np.float32)) @ matrix)
+from unit_rows import read_unit_rows
 
 
 def bulksim_rate(arguments):

@@ -13,7 +13,6 @@ rows whose sets of scores differ by more than 1e-5.
 import argparse
 import os
 import statistics
-import struct
 import subprocess
 import tempfile
 import time
@@ -22,19 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
+from unit_rows import read_unit_rows
+
 MOST_PAIRS = 1000  # of a query above the threshold; smaller is faster for sparse_dot_topn
-
-
-def load(path):
-    with open(path, "rb") as file:
-        rows, columns, values = struct.unpack("<qqq", file.read(24))
-        indptr = np.frombuffer(file.read(8 * (rows + 1)), np.int64).astype(np.int32)
-        indices = np.frombuffer(file.read(4 * values), np.int32)
-        data = np.frombuffer(file.read(4 * values), np.float32).astype(np.float64)
-    matrix = sp.csr_matrix((data, indices, indptr), shape=(rows, columns))
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    norms[norms == 0] = 1
-    return sp.diags(1 / norms).dot(matrix).tocsr().astype(np.float32)
 
 
 def timed(call):
@@ -103,7 +92,7 @@ def main():
             size = ["--items", str(options.items), "--queries", "1024"]
             subprocess.run([program, "generate", preset, *size, "-q"], check=True)
             sides = [f"{preset}_items.csr", f"{preset}_queries.csr"]
-            items, queries = map(load, sides)
+            items, queries = map(read_unit_rows, sides)
             compare(f"{preset} top-100", program, [*sides, "-k", "100"], queries, items, options,
                     {"top_n": 100})
             compare(f"{preset} threshold 0.5", program, [*sides, "-t", "0.5"], queries, items,
@@ -112,7 +101,7 @@ def main():
                 rows = options.items // 2
                 words = ["generate", preset, "--items", str(rows), "--queries", "1", "-o", "self"]
                 subprocess.run([program, *words, "-q"], check=True)
-                both = load("self_items.csr")
+                both = read_unit_rows("self_items.csr")
                 compare(f"{rows} titles with themselves, 10", program,
                         ["self_items.csr", "-k", "10", "--include-self"], both, both, options,
                         {"top_n": 10})

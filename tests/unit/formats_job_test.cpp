@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -14,48 +13,13 @@
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/verify_job.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "jsonl_support.hpp"
 #include "mpi_test_main.hpp"
 #include "npz_support.hpp"
 #include "test_support.hpp"
 
 namespace bulksim::test {
 namespace {
-
-/// Lines {"id": "<prefix><row>", "vector": {"<column>": value, ...}}; values are written exactly.
-std::string jsonl_of(const CsrMatrix& matrix, const std::string& prefix) {
-  std::string text;
-  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
-    text += "{\"id\": \"" + prefix + std::to_string(row) + "\", \"vector\": {";
-    const auto columns = matrix.view().columns_of(row);
-    for (std::size_t at = 0; at < columns.size(); ++at) {
-      char entry[64];
-      std::snprintf(entry, sizeof entry, "%s\"%04u\": %.17g", at == 0 ? "" : ", ", columns[at],
-                    matrix.view().values_of(row)[at]);
-      text += entry;
-    }
-    text += "}}\n";
-  }
-  return text;
-}
-
-/// Names "<prefix>0" and so on, one a line.
-std::string names_text(const std::string& prefix, std::int64_t count) {
-  std::string text;
-  for (std::int64_t row = 0; row < count; ++row)
-    text += prefix + std::to_string(row) + "\n";
-  return text;
-}
-
-/// "0000" to the last column, as `jsonl_of` calls them.
-std::string columns_text(std::int64_t count) {
-  std::string text;
-  for (std::int64_t column = 0; column < count; ++column) {
-    char term[16];
-    std::snprintf(term, sizeof term, "%04d\n", static_cast<int>(column));
-    text += term;
-  }
-  return text;
-}
 
 /// Runs of all ranks over files that rank 0 has written.
 class FormatsJob : public testing::Test {
@@ -133,10 +97,10 @@ TEST_F(FormatsJob, AnyFormatGivesTheMatrixOfTheCsrFile) {
     write_spmat(side + ".csr", *rows);
     write(side + "4.npz", npz_of(*rows));
     write(side + "8.npz", npz_of(*rows, {.values = ">f8", .indices = "<i8", .zip = {8, true}}));
-    write(side + ".jsonl", jsonl_of(*rows, side));
+    write(side + ".jsonl", jsonl_of(*rows, {.row = side}));
     import(side + ".csr", side + ".h5");
   }
-  write("terms.txt", columns_text(300));
+  write("terms.txt", numbered_lines("", 300, 4));
   ASSERT_EQ(run("i.csr", "q.csr", "csr"), 0) << sentence_;
   const auto expected = matrix_files("csr");
 
@@ -155,7 +119,7 @@ TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
   for (double& value : rows.values)
     value /= 3;
   write("double.npz", npz_of(rows, {.values = "<f8"}));
-  write("double.jsonl", jsonl_of(rows, "r"));
+  write("double.jsonl", jsonl_of(rows));
 
   ASSERT_EQ(run("double.npz", "", "npz"), 0) << sentence_;
   ASSERT_EQ(run("double.jsonl", "", "jsonl"), 0) << sentence_;
@@ -170,8 +134,8 @@ TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
 TEST_F(FormatsJob, AResultIsVerifiedAgainstInputsOfAnyFormat) {
   const CsrMatrix queries = random_rows(60, 300, 9, 1);
   const CsrMatrix items = random_rows(2'100, 250, 9, 2);  // other terms: other columns alone
-  write("q.jsonl", jsonl_of(queries, "q"));
-  write("i.jsonl", jsonl_of(items, "i"));
+  write("q.jsonl", jsonl_of(queries, {.row = "q"}));
+  write("i.jsonl", jsonl_of(items, {.row = "i"}));
   write("q.npz", npz_of(queries));
   ASSERT_EQ(run("i.jsonl", "q.jsonl", "out"), 0) << sentence_;
   ASSERT_EQ(run("q.npz", "", "self"), 0) << sentence_;
@@ -217,8 +181,8 @@ class NamedRows : public FormatsJob, public testing::WithParamInterface<const ch
   NamedRows() {
     write_spmat("i.csr", random_rows(1'300, 90, 8, 7));
     write_spmat("q.csr", random_rows(40, 90, 8, 8));
-    write("i.txt", names_text("item \xC3\xBC ", 1'300));
-    write("q.txt", names_text("query ", 40));
+    write("i.txt", numbered_lines("item \xC3\xBC ", 1'300));
+    write("q.txt", numbered_lines("query ", 40));
     config_.item_ids = folder_ / "i.txt";
     config_.query_ids = folder_ / "q.txt";
   }
@@ -250,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(Outputs, NamedRows, testing::Values("out", "result.h5")
                          [](const auto& name) { return std::string(name.param).substr(0, 3); });
 
 TEST_F(NamedRows, OtherNamesAreAnotherPlanWithTheSameTiles) {
-  write("other.txt", names_text("other ", 1'300));
+  write("other.txt", numbered_lines("other ", 1'300));
   ASSERT_EQ(run("i.csr", "q.csr", "out"), 0) << sentence_;
   const auto before = matrix_files("out");
   config_.item_ids = folder_ / "other.txt";
@@ -263,7 +227,7 @@ TEST_F(NamedRows, OtherNamesAreAnotherPlanWithTheSameTiles) {
 }
 
 TEST_F(NamedRows, OfAnotherCountAreRefusedBeforeAnythingIsWritten) {
-  write("short.txt", names_text("item ", 1'299));
+  write("short.txt", numbered_lines("item ", 1'299));
   config_.item_ids = folder_ / "short.txt";
 
   EXPECT_EQ(run("i.csr", "q.csr", "out"), 65);
@@ -273,8 +237,8 @@ TEST_F(NamedRows, OfAnotherCountAreRefusedBeforeAnythingIsWritten) {
 
 TEST_F(FormatsJob, IdsAndTermsOfTheSourceAreInTheResult) {
   const CsrMatrix rows = random_rows(30, 40, 5, 9);
-  write("i.jsonl", jsonl_of(rows, "doc"));
-  write("q.jsonl", jsonl_of(random_rows(5, 40, 5, 10), "topic"));
+  write("i.jsonl", jsonl_of(rows, {.row = "doc"}));
+  write("q.jsonl", jsonl_of(random_rows(5, 40, 5, 10), {.row = "topic"}));
 
   ASSERT_EQ(run("i.jsonl", "q.jsonl", "out"), 0) << sentence_;
 

@@ -1,7 +1,6 @@
 #include "bulksim/job/import_job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "bulksim/formats/column_map.hpp"
 #include "bulksim/formats/names.hpp"
 #include "bulksim/job/survey.hpp"
+#include "jsonl_support.hpp"
 #include "npz_support.hpp"
 #include "test_support.hpp"
 
@@ -25,42 +25,16 @@ namespace {
 using test::Entries;
 using test::entries_of;
 using test::error_of;
+using test::jsonl_of;
 using test::matrix_of;
 using test::npz_of;
+using test::numbered_lines;
 using test::random_rows;
 using test::write_csr;
 using test::write_file;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// Lines {"id": "r<row>", "vector": {"<prefix><column>": value, ...}}; values are written exactly.
-std::string jsonl_of(const CsrMatrix& matrix, const std::string& prefix, int digits) {
-  std::string text;
-  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
-    text += "{\"id\": \"r" + std::to_string(row) + "\", \"vector\": {";
-    const auto columns = matrix.view().columns_of(row);
-    for (std::size_t at = 0; at < columns.size(); ++at) {
-      char entry[80];
-      std::snprintf(entry, sizeof entry, "%s\"%s%0*u\": %.17g", at == 0 ? "" : ", ", prefix.c_str(),
-                    digits, columns[at], matrix.view().values_of(row)[at]);
-      text += entry;
-    }
-    text += "}}\n";
-  }
-  return text;
-}
-
-/// Terms "t0000" and so on, in the order of the columns.
-std::string vocabulary_text(std::int64_t columns) {
-  std::string text;
-  for (std::int64_t column = 0; column < columns; ++column) {
-    char term[16];
-    std::snprintf(term, sizeof term, "t%04d\n", static_cast<int>(column));
-    text += term;
-  }
-  return text;
-}
 
 class ImportJobTest : public testing::Test {
  protected:
@@ -96,9 +70,9 @@ TEST_F(ImportJobTest, EveryFormatOfTheSameValuesHasTheSameContent) {
   write_csr(folder_ / "m.csr", matrix);
   write_file(folder_ / "float.npz", npz_of(matrix));
   write_file(folder_ / "double.npz", npz_of(matrix, {.values = ">f8", .zip = {8, true, false}}));
-  write_file(folder_ / "index.jsonl", jsonl_of(matrix, "", 1));
-  write_file(folder_ / "term.jsonl", jsonl_of(matrix, "t", 4));
-  write_file(folder_ / "terms.txt", vocabulary_text(900));
+  write_file(folder_ / "index.jsonl", jsonl_of(matrix, {.digits = 1}));
+  write_file(folder_ / "term.jsonl", jsonl_of(matrix, {.column = "t"}));
+  write_file(folder_ / "terms.txt", numbered_lines("t", 900, 4));
   const Digest expected = content_of(*open_matrix(calls_, folder_ / "m.csr"));
 
   const ImportOptions by_index{.keys = VectorKeys::kIndices};
@@ -115,7 +89,7 @@ TEST_F(ImportJobTest, Float64ValuesReachTheStoreUnrounded) {
   for (double& value : matrix.values)
     value /= 3;
   write_file(folder_ / "m.npz", npz_of(matrix, {.values = "<f8"}));
-  write_file(folder_ / "m.jsonl", jsonl_of(matrix, "", 1));
+  write_file(folder_ / "m.jsonl", jsonl_of(matrix, {.digits = 1}));
 
   EXPECT_EQ(all_rows(*imported("m.npz")), entries_of(matrix));
   EXPECT_EQ(all_rows(*imported("m.jsonl", {.keys = VectorKeys::kIndices})), entries_of(matrix));
