@@ -128,8 +128,6 @@ class Result:
 
     def row(self, query):
         """Items (ascending) and scores of one query."""
-        if self.kind == "blocks":
-            raise ValueError("a result of --mode blocks holds no scores")
         query = self._checked(query, 0)
         if self.kind == "matrix":
             return np.arange(self.shape[1]), self._matrix[query, :]
@@ -150,8 +148,6 @@ class Result:
 
     def column(self, item):
         """Queries (ascending) and scores of one item: the slow direction of pairs."""
-        if self.kind == "blocks":
-            raise ValueError("a result of --mode blocks holds no scores")
         item = self._checked(item, 1)
         if self.kind == "matrix":
             return np.arange(self.shape[0]), self._matrix[:, item]
@@ -170,6 +166,7 @@ class Result:
 
     def pairs(self):
         """(query, items, scores) of every query, as row() gives them."""
+        self._require_scores()
         for query in range(self.shape[0]):
             yield (query, *self.row(query))
 
@@ -177,7 +174,12 @@ class Result:
         items = self._group["items"][query]
         return items[items >= 0], self._group["scores"][query][items >= 0]
 
+    def _require_scores(self):
+        if self.kind == "blocks":
+            raise ValueError("a result of --mode blocks holds no scores")
+
     def _checked(self, number, axis):
+        self._require_scores()
         if not 0 <= number < self.shape[axis]:
             raise IndexError(f"{('query', 'item')[axis]} {number} of {self.shape[axis]}")
         return number
