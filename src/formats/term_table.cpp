@@ -82,9 +82,9 @@ std::span<const std::int64_t> TermTable::insert_all(std::span<const std::string_
 
 TermTable::Search TermTable::search_of(std::string_view text) {
   Search search;
-  auto& words = search.key.words;
+  Words& words = search.words;
   const std::size_t size = text.size();
-  search.key.length = static_cast<std::uint32_t>(size);
+  search.length = static_cast<std::uint32_t>(size);
   if (size <= kWordBytes) {
     words[0] = short_word(text);
   } else if (size <= kMostInlineBytes) {
@@ -124,7 +124,7 @@ std::int64_t TermTable::insert(std::string_view text, const Search& search) {
     throw Error(ExitCode::kDataError, "there are more than 2^32 different terms or ids");
   }
   texts_.add(text);
-  slot = {search.key.words, search.key.length, static_cast<std::uint32_t>(texts_.size())};
+  slot = {search.words, search.length, static_cast<std::uint32_t>(texts_.size())};
   if (4 * static_cast<std::size_t>(texts_.size()) > 3 * slots_.size()) grow();
   return texts_.size() - 1;
 }
@@ -135,7 +135,7 @@ std::size_t TermTable::slot_of(std::string_view text, const Search& search) cons
   for (std::size_t at = search.hash & mask;; at = (at + 1) & mask) {
     const Slot& slot = slots_[at];
     if (slot.number == 0) return at;
-    if (slot.words != search.key.words || slot.length != search.key.length) continue;
+    if (slot.words != search.words || slot.length != search.length) continue;
     if (text.size() <= kMostInlineBytes || texts_[slot.number - std::int64_t{1}] == text) return at;
   }
 }

@@ -34,19 +34,15 @@ class TermTable {
  private:
   /// What tells a text from others without looking at it: its bytes when it has at most 24 of them,
   /// otherwise its hash.
-  struct Key {
-    std::array<std::uint64_t, 3> words{};
-    std::uint32_t length = 0;
-
-    bool operator==(const Key&) const = default;
-  };
+  using Words = std::array<std::uint64_t, 3>;
   struct alignas(32) Slot {
-    std::array<std::uint64_t, 3> words{};
+    Words words{};
     std::uint32_t length = 0;
     std::uint32_t number = 0;  // plus 1; 0: the slot is free
   };
   struct Search {
-    Key key;
+    Words words{};
+    std::uint32_t length = 0;
     std::uint64_t hash = 0;
   };
 

@@ -71,7 +71,7 @@ void put_values(std::span<const double> values, ValueCoding coding, std::vector<
   for (const double value : values) {
     switch (coding) {
       case ValueCoding::kHalf:
-        put(out, to_half(static_cast<float>(value)));
+        put(out, round_to_half(static_cast<float>(value)));
         break;
       case ValueCoding::kFloat:
         put(out, static_cast<float>(value));

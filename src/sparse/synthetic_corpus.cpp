@@ -123,10 +123,6 @@ std::vector<Column> shuffled_columns(std::int64_t count) {
 
 }  // namespace
 
-std::span<const CorpusPreset> corpus_presets() {
-  return kPresets;
-}
-
 const CorpusPreset& find_corpus_preset(std::string_view name) {
   std::string known;
   for (const CorpusPreset& preset : kPresets) {

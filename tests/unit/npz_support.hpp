@@ -145,7 +145,7 @@ inline std::string element(const std::string& descr, double value) {
   std::string out;
   const auto put = [&](auto number) { put_bytes(out, number); };
   const std::string type = descr.substr(1);
-  if (type == "f2") put(to_half(static_cast<float>(value)));
+  if (type == "f2") put(round_to_half(static_cast<float>(value)));
   if (type == "f4") put(static_cast<float>(value));
   if (type == "f8") put(value);
   if (type == "b1" || type == "u1") put(static_cast<std::uint8_t>(value));

@@ -34,8 +34,6 @@ class FileAppender {
     write(std::span(buffer_).first(used_));
     used_ = 0;
   }
-  /// Place behind everything that was appended.
-  std::int64_t end() const { return at_ + static_cast<std::int64_t>(used_); }
 
  private:
   static constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;

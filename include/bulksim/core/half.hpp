@@ -16,17 +16,6 @@ inline bool fits_half(float value) {
   return steps == std::trunc(steps);
 }
 
-/// The float16 that equals a value for which `fits_half` holds.
-inline std::uint16_t to_half(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 16 & 0x8000;
-  const float size = std::fabs(value);
-  const std::uint32_t rest =
-      size >= 0x1p-14f ? ((bits & 0x7FFFFFFF) >> 13) - ((127 - 15) << 10)  // exponent rebiased
-                       : static_cast<std::uint32_t>(size * 0x1p24f);
-  return static_cast<std::uint16_t>(sign | rest);
-}
-
 /// The nearest float16 of any float32, ties to even; what is too large becomes infinite. Without
 /// branches, for loops over many.
 inline std::uint16_t round_to_half(float value) {

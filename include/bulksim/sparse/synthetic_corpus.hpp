@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,9 +27,7 @@ struct CorpusPreset {
   RowLengths items;
 };
 
-/// titles, titles43, trigrams and splade.
-std::span<const CorpusPreset> corpus_presets();
-/// Throws Error (64) that lists the presets.
+/// One of titles, titles43, trigrams and splade; throws Error (64) that lists them.
 const CorpusPreset& find_corpus_preset(std::string_view name);
 
 /// Random rows that look like sparse embeddings of texts, the same on every machine.
