@@ -153,18 +153,20 @@ void File::close() {
   }
 }
 
-bool exists(FileCalls& calls, const std::string& path) {
+std::optional<struct stat> find_status(FileCalls& calls, const std::string& path) {
   struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
+  if (calls.lstat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   throw system_error("look at", path, errno);
 }
 
+bool exists(FileCalls& calls, const std::string& path) {
+  return find_status(calls, path).has_value();
+}
+
 bool is_directory(FileCalls& calls, const std::string& path) {
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == 0) return S_ISDIR(status.st_mode);
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw system_error("look at", path, errno);
+  const auto status = find_status(calls, path);
+  return status && S_ISDIR(status->st_mode);
 }
 
 std::string parent_of(const std::string& path) {
@@ -258,12 +260,7 @@ void remove_file(FileCalls& calls, const std::string& path) {
 }
 
 void remove_tree(FileCalls& calls, const std::string& path) {
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == 0) {
-    remove_entry(calls, path, path, status.st_dev);
-  } else if (errno != ENOENT) {
-    throw system_error("look at", path, errno);
-  }
+  if (const auto status = find_status(calls, path)) remove_entry(calls, path, path, status->st_dev);
 }
 
 }  // namespace bulksim

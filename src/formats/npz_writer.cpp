@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "bulksim/core/file_appender.hpp"
+#include "core/scratch_file.hpp"
 
 namespace bulksim {
 
@@ -16,6 +17,7 @@ constexpr std::int64_t kMostNarrow = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint16_t kVersion = 45;           // the first with 64-bit sizes
 constexpr std::uint16_t kFirstDay = 0x21;        // 1980-01-01: times are no part of a result
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;  // the size stands in the extra field
+constexpr std::int64_t kLocalHeaderBytes = 50;   // and the name
 
 using Bytes = std::vector<std::byte>;
 
@@ -141,34 +143,38 @@ struct NpzWriter::Impl {
   std::string path;
   std::string comment;
   bool wide;
+  ScratchFile scratch;
   File file = {};
   std::vector<Member> members = {};  ///< in the order of the file
   std::int64_t end = 0;
 
-  std::string scratch() const { return path + ".tmp"; }
   /// Sets the place of an array aside and writes its head.
   Member& add(const std::string& name, const std::string& type, const std::string& shape,
               std::int64_t content_bytes) {
+    const std::string array = name + ".npy";
     const std::string head = npy_head(type, shape);
     const auto bytes = std::ssize(head) + content_bytes;
-    const Member placed{name + ".npy", end, bytes, FileAppender(file, 0)};
-    const std::int64_t content_at = end + std::ssize(local_header(placed));
-    members.push_back({placed.name, end, bytes, FileAppender(file, content_at)});
+    const std::int64_t content_at = end + kLocalHeaderBytes + std::ssize(array);
+    members.push_back({array, end, bytes, FileAppender(file, content_at)});
     members.back().append(std::as_bytes(std::span(head)));
     end = content_at + bytes;
     return members.back();
+  }
+  /// A number of indices or indptr: scipy wants both of one type.
+  void append_index(Member& to, std::int64_t number) const {
+    const auto narrow = static_cast<std::int32_t>(number);
+    to.append(wide ? std::as_bytes(std::span(&number, 1)) : std::as_bytes(std::span(&narrow, 1)));
   }
 };
 
 NpzWriter::NpzWriter(FileCalls& calls, const std::string& path, std::int64_t columns,
                      const std::vector<std::int64_t>& row_offsets, const std::string& comment)
-    : impl_(new Impl{calls, path, comment, std::max(columns, row_offsets.back()) > kMostNarrow}) {
+    : impl_(new Impl{calls, path, comment, std::max(columns, row_offsets.back()) > kMostNarrow,
+                     ScratchFile(calls, path)}) {
   Impl& npz = *impl_;
-  remove_file(calls, npz.scratch());
-  npz.file = File::open(calls, npz.scratch(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  npz.file = File::open(calls, npz.scratch.path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const std::int64_t values = row_offsets.back();
   const std::string count = std::to_string(values) + ",";
-  // scipy wants indices and indptr of one type
   const std::string type = npz.wide ? "<i8" : "<i4";
   const std::int64_t width = npz.wide ? 8 : 4;
   npz.members.reserve(5);
@@ -176,27 +182,18 @@ NpzWriter::NpzWriter(FileCalls& calls, const std::string& path, std::int64_t col
   npz.add("data", "<f4", count, 4 * values);
   Member& offsets = npz.add("indptr", type, std::to_string(row_offsets.size()) + ",",
                             width * std::ssize(row_offsets));
-  for (const std::int64_t offset : row_offsets) {
-    const auto narrow = static_cast<std::int32_t>(offset);
-    offsets.append(npz.wide ? std::as_bytes(std::span(&offset, 1))
-                            : std::as_bytes(std::span(&narrow, 1)));
-  }
+  for (const std::int64_t offset : row_offsets)
+    npz.append_index(offsets, offset);
   npz.add("format", "|S3", "", 3).append(std::as_bytes(std::span("csr", 3)));
   const std::int64_t shape[2] = {std::ssize(row_offsets) - 1, columns};
   npz.add("shape", "<i8", "2,", 16).append(std::as_bytes(std::span(shape)));
 }
 
-NpzWriter::~NpzWriter() {
-  if (impl_->file.is_open()) impl_->calls.unlink(impl_->scratch().c_str());
-}
+NpzWriter::~NpzWriter() = default;
 
 void NpzWriter::append_row(std::span<const std::int64_t> columns, std::span<const float> values) {
-  Member& indices = impl_->members[0];
-  for (const std::int64_t column : columns) {
-    const auto narrow = static_cast<std::int32_t>(column);
-    indices.append(impl_->wide ? std::as_bytes(std::span(&column, 1))
-                               : std::as_bytes(std::span(&narrow, 1)));
-  }
+  for (const std::int64_t column : columns)
+    impl_->append_index(impl_->members[0], column);
   impl_->members[1].append(std::as_bytes(values));
 }
 
@@ -214,7 +211,7 @@ void NpzWriter::finish() {
   impl_->file.write(directory, impl_->end);
   impl_->file.sync();
   impl_->file.close();
-  rename_durably(impl_->calls, impl_->scratch(), impl_->path);
+  rename_durably(impl_->calls, impl_->scratch.path(), impl_->path);
 }
 
 }  // namespace bulksim

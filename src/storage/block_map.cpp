@@ -1,9 +1,10 @@
 #include "bulksim/storage/block_map.hpp"
 
-#include "bulksim/core/error.hpp"
+#include "bulksim/storage/part_file.hpp"
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "storage/damaged.hpp"
 #include "storage/find_result.hpp"
 #include "storage/write_block_map.hpp"
 
@@ -19,17 +20,14 @@ std::vector<hsize_t> extent(std::int64_t rows, std::int64_t columns) {
 
 /// The scalars of a map, by the names of their attributes.
 struct Scalars {
-  const h5::Attributes& attributes;
+  const FileAttributes& attributes;
   const std::string& path;
 
   template <class T>
   T get(const std::string& name) const {
-    for (const auto& [key, value] : attributes) {
-      const auto* found = std::get_if<T>(&value);
-      if (key == name && found != nullptr) return *found;
-    }
-    throw Error(ExitCode::kDataError,
-                "'" + path + "' has block sums and no '" + name + "': the result is damaged");
+    const auto value = find_attribute<T>(attributes, name);
+    if (!value) throw damaged(path, "has block sums and no '" + name + "'");
+    return *value;
   }
 };
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "bulksim/core/file_appender.hpp"
+#include "core/scratch_file.hpp"
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/texts.hpp"
-#include "storage/scratch_file.hpp"
+#include "storage/name_lists.hpp"
 
 namespace bulksim {
 
@@ -44,12 +44,6 @@ void write_shape(const h5::File& file, const std::string& group, MatrixShape sha
                         H5P_DEFAULT, H5P_DEFAULT),
       "create an attribute");
   h5::check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, values.data()), "write an attribute");
-}
-
-NamePlace create_names(const h5::File& file, const std::string& name, const TextList& names) {
-  const std::int64_t width = name_width(names);
-  if (width == 0) return {};
-  return {h5::create_texts(file, name, names.size(), width), names.size(), width};
 }
 
 }  // namespace
@@ -92,8 +86,7 @@ PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const 
   const std::int64_t items_at = h5::create_array(file, group + arrays[0], items, dimensions);
   const std::int64_t scores_at =
       h5::create_array(file, group + arrays[1], h5::Element::kFloat32, dimensions);
-  const NamePlaces places{create_names(file, "query_ids", names.queries),
-                          create_names(file, "item_ids", names.items)};
+  const NamePlaces places = create_names(file, extent.shape, widths_of(names));
   file.close("close '" + scratch + "'");
   impl_->file = File::open(calls, scratch, O_RDWR | O_NOFOLLOW);
   if (layout == PairLayout::kCsr) impl_->file.write(bytes_of(extent.row_offsets), offsets_at);
@@ -148,11 +141,7 @@ std::string plan_of_pair_file(FileCalls& calls, const std::string& path) {
     if (!h5::has_attribute(path, "complete") || !h5::has_attribute(path, "plan")) return {};
     const h5::File file = h5::open_file(path);
     if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) > 0) return {};  // a matrix
-    for (const auto& [name, value] : h5::read_attributes(file, path)) {
-      const auto* text = std::get_if<std::string>(&value);
-      if (name == "plan" && text != nullptr) return *text;
-    }
-    return {};
+    return find_attribute<std::string>(h5::read_attributes(file, path), "plan").value_or("");
   }
   const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
   std::string tail(kComment.size() + kPlanDigits, '\0');

@@ -5,16 +5,13 @@
 #include "bulksim/storage/pair_file.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/texts.hpp"
+#include "storage/damaged.hpp"
 #include "storage/find_result.hpp"
+#include "storage/name_lists.hpp"
 
 namespace bulksim {
 
 namespace {
-
-Error damaged(const std::string& path, const std::string& what) {
-  return Error(ExitCode::kDataError, "'" + path + "' " + what + ": the result is damaged");
-}
 
 h5::Dataset open_array(const h5::File& file, const std::string& name, const std::string& path) {
   return {H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), "open '" + name + "' in '" + path + "'",
@@ -36,19 +33,6 @@ MatrixShape shape_of(const h5::File& file, const std::string& group, const std::
   h5::check(H5Aread(attribute.get(), H5T_NATIVE_INT64, shape.data()), "read the shape",
             ExitCode::kDataError);
   return {shape[0], shape[1]};
-}
-
-NamePlace place_of(const h5::File& file, const std::string& name, const std::string& path) {
-  const auto texts = h5::find_texts(file, name, path);
-  return texts ? NamePlace{texts->at, texts->count, texts->width} : NamePlace{};
-}
-
-bool is_complete(const FileAttributes& attributes) {
-  for (const auto& [name, value] : attributes) {
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (name == "complete" && number != nullptr) return *number == 1;
-  }
-  return false;
 }
 
 }  // namespace
@@ -73,7 +57,7 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
   const std::string place = find_result(calls, path);
   h5::File file = h5::open_file(place);
   FileAttributes attributes = h5::read_attributes(file, place);
-  if (!is_complete(attributes)) {
+  if (find_attribute<std::int64_t>(attributes, "complete") != 1) {
     throw Error(ExitCode::kDataError, "'" + place + "' is not a finished result");
   }
   std::string group;
@@ -103,7 +87,7 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
       offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
     throw damaged(place, "has rows that do not fit its pairs");
   }
-  const NamePlaces names{place_of(file, "query_ids", place), place_of(file, "item_ids", place)};
+  const NamePlaces names = find_names(file, shape, place);
   return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
       place, std::move(file), shape, layout, std::move(offsets), std::move(items),
       std::move(scores), names, std::move(attributes), File::open(calls, place, O_RDONLY)})));

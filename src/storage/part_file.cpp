@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <set>
 
+#include "core/scratch_file.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/texts.hpp"
 #include "hdf5/tiles.hpp"
-#include "storage/scratch_file.hpp"
+#include "storage/damaged.hpp"
+#include "storage/name_lists.hpp"
 
 namespace bulksim {
 
@@ -60,26 +61,11 @@ NamePlace place_names(std::int64_t count, std::int64_t width, std::int64_t& end)
   return place;
 }
 
-bool lies_at(const h5::File& file, const std::string& name, const NamePlace& place,
-             const std::string& path) {
-  const auto texts = h5::find_texts(file, name, path);
-  if (!texts) return place.width == 0;
-  return NamePlace{texts->at, texts->count, texts->width} == place;
-}
-
 /// Whether HDF5 finds the names where the layout has them.
-bool names_agree(const h5::File& file, const PartLayout& layout, const std::string& path) {
-  return lies_at(file, "query_ids", layout.names.queries, path) &&
-         lies_at(file, "item_ids", layout.names.items, path);
-}
-
-void create_names(const h5::File& file, const NamePlaces& names) {
-  if (names.queries.width > 0) {
-    h5::create_texts(file, "query_ids", names.queries.count, names.queries.width);
-  }
-  if (names.items.width > 0) {
-    h5::create_texts(file, "item_ids", names.items.count, names.items.width);
-  }
+bool names_agree(const h5::File& file, const TileGrid& grid, const PartLayout& layout,
+                 const std::string& path) {
+  return find_names(file, {grid.shape().queries, items_of(layout, grid).size()}, path) ==
+         layout.names;
 }
 
 /// Makes a file that is all of a part but its tiles, whose places are a hole.
@@ -90,8 +76,9 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
   if (layout.has_tiles()) {
     const h5::Dataset tiles = h5::create_tiles(file, layout.dataset, layout.type,
                                                extent_of_part(grid, layout), chunk_of_grid(grid));
-    create_names(file, layout.names);
-    if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, layout, path)) {
+    create_names(file, {layout.names.queries.count, layout.names.items.count},
+                 {layout.names.queries.width, layout.names.items.width});
+    if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, grid, layout, path)) {
       throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
                                            "' out in another way than planned: this version of "
                                            "HDF5 cannot be used");
@@ -128,20 +115,15 @@ Reservation lay_out_part(FileCalls& calls, const std::string& path, const TileGr
   return reserved ? Reservation::kReserved : Reservation::kNotSupported;
 }
 
-Error damaged(const std::string& path, const std::string& what) {
-  return Error(ExitCode::kDataError, "'" + path + "' " + what + ": the result is damaged");
-}
-
 void check_size(FileCalls& calls, const std::string& path, const PartLayout& layout) {
-  if (!exists(calls, path)) throw damaged(path, "is missing");
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
-  if (!S_ISREG(status.st_mode)) throw damaged(path, "is not a regular file");
-  if (!layout.has_tiles() || status.st_size == layout.file_bytes) return;
+  const auto status = find_status(calls, path);
+  if (!status) throw damaged(path, "is missing");
+  if (!S_ISREG(status->st_mode)) throw damaged(path, "is not a regular file");
+  if (!layout.has_tiles() || status->st_size == layout.file_bytes) return;
   const std::string sizes =
-      std::to_string(status.st_size) + " of " + std::to_string(layout.file_bytes) + " bytes";
-  throw damaged(path, status.st_size < layout.file_bytes ? "is cut short (" + sizes + ")"
-                                                         : "is too long (" + sizes + ")");
+      std::to_string(status->st_size) + " of " + std::to_string(layout.file_bytes) + " bytes";
+  throw damaged(path, status->st_size < layout.file_bytes ? "is cut short (" + sizes + ")"
+                                                          : "is too long (" + sizes + ")");
 }
 
 }  // namespace
@@ -232,19 +214,15 @@ void write_attributes(FileCalls& calls, const std::string& path, const TileGrid&
 
 bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
                   const PartLayout& layout) {
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) {
-    if (errno == ENOENT) return false;
-    throw system_error("look at", path, errno);
-  }
-  if (!S_ISREG(status.st_mode)) return false;
+  const auto status = find_status(calls, path);
+  if (!status || !S_ISREG(status->st_mode)) return false;
   const auto head = part_head(calls, path, grid, layout, {});
   const auto bytes = layout.has_tiles() ? layout.file_bytes : std::ssize(head);
-  if (status.st_size != bytes) return false;
+  if (status->st_size != bytes) return false;
   std::vector<std::byte> found(head.size());
   File::open(calls, path, O_RDONLY | O_NOFOLLOW).read(found, 0);
   if (found == head) return true;
-  if (status.st_nlink > 1) return false;  // the other name belongs to a published version
+  if (status->st_nlink > 1) return false;  // the other name belongs to a published version
   if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
   const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
   file.write(head, 0);
@@ -267,7 +245,7 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
   if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {
     throw damaged(path, "holds tiles of another shape");
   }
-  if (!offsets_agree(dataset, grid, layout, path) || !names_agree(file, layout, path))
+  if (!offsets_agree(dataset, grid, layout, path) || !names_agree(file, grid, layout, path))
     throw damaged(path, "is laid out otherwise");
 }
 

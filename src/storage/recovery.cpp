@@ -11,7 +11,7 @@
 #include "bulksim/storage/term_files.hpp"
 #include "bulksim/storage/tile_files.hpp"
 #include "bulksim/storage/tile_inspection.hpp"
-#include "storage/scratch_file.hpp"
+#include "core/scratch_file.hpp"
 
 namespace bulksim {
 

@@ -1,9 +1,7 @@
 #include "storage/result_file.hpp"
 
-#include <cerrno>
 #include <span>
 #include <string_view>
-#include <variant>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/storage/pair_file.hpp"
@@ -34,11 +32,7 @@ bool holds_result_of(FileCalls& calls, const std::string& path, const Digest& pl
   if (!path.ends_with(".h5")) return false;
   try {
     const auto result = SimilarityReader::open(calls, path);
-    for (const auto& [name, value] : result.attributes()) {
-      const auto* text = std::get_if<std::string>(&value);
-      if (name == "plan" && text != nullptr) return *text == plan.hex();
-    }
-    return false;
+    return find_attribute<std::string>(result.attributes(), "plan") == plan.hex();
   } catch (const Error& error) {
     if (error.code() == ExitCode::kDataError) return false;
     throw;
@@ -46,10 +40,9 @@ bool holds_result_of(FileCalls& calls, const std::string& path, const Digest& pl
 }
 
 void require_replaceable(FileCalls& calls, const std::string& path) {
-  if (!exists(calls, path)) return;
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
-  if (!S_ISREG(status.st_mode)) throw not_ours(path, "exists and is not a file");
+  const auto status = find_status(calls, path);
+  if (!status) return;
+  if (!S_ISREG(status->st_mode)) throw not_ours(path, "exists and is not a file");
   if (!is_result_file(calls, path)) throw not_ours(path, "is not a result of bulksim");
 }
 

@@ -3,11 +3,11 @@
 #include <cstddef>
 
 #include "bulksim/storage/run_directory.hpp"
+#include "core/scratch_file.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
-#include "storage/scratch_file.hpp"
+#include "storage/name_lists.hpp"
 #include "storage/write_block_map.hpp"
 
 namespace bulksim {
@@ -31,13 +31,6 @@ ValueType type_of(const std::vector<PartLayout>& layouts) {
   return layouts.empty() ? ValueType::kFloat32 : layouts.front().type;
 }
 
-/// Room for names in a file that HDF5 has open.
-NamePlace create_names(const h5::File& file, const std::string& name, std::int64_t count,
-                       std::int64_t width) {
-  if (width == 0) return {};
-  return {h5::create_texts(file, name, count, width), count, width};
-}
-
 /// Makes all of the file but its names, for which there is room.
 NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
                          const std::vector<h5::Source>& sources, const FileAttributes& attributes,
@@ -52,8 +45,7 @@ NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueTyp
     h5::create_empty(file, "similarity", type, extent);
   }
   if (blocks != nullptr) write_block_map(file, *blocks);
-  const NamePlaces places{create_names(file, "query_ids", grid.shape().queries, widths.queries),
-                          create_names(file, "item_ids", grid.shape().items, widths.items)};
+  const NamePlaces places = create_names(file, grid.shape(), widths);
   file.close("close '" + path + "'");
   return places;
 }

@@ -6,9 +6,9 @@
 #include "bulksim/storage/tile_files.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/texts.hpp"
 #include "hdf5/view.hpp"
 #include "storage/find_result.hpp"
+#include "storage/name_lists.hpp"
 #include "storage/plain_path.hpp"
 
 namespace bulksim {
@@ -27,10 +27,7 @@ struct Description {
 
 std::int64_t whole_number(const FileAttributes& attributes, const std::string& name,
                           const std::string& file) {
-  for (const auto& [key, value] : attributes) {
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (key == name && number != nullptr) return *number;
-  }
+  if (const auto number = find_attribute<std::int64_t>(attributes, name)) return *number;
   throw Error(ExitCode::kDataError,
               "'" + file + "' has no attribute '" + name + "': it is not a finished result");
 }
@@ -66,18 +63,6 @@ void describe_sources(const h5::Dataset& view, const std::string& file, Descript
   }
 }
 
-NamePlace place_of_names(const h5::File& file, const std::string& name, std::int64_t count,
-                         const std::string& path) {
-  const auto texts = h5::find_texts(file, name, path);
-  if (!texts) return {};
-  if (texts->count != count) {
-    throw Error(ExitCode::kDataError, "'" + path + "' has " + std::to_string(texts->count) + " " +
-                                          name + " for " + std::to_string(count) +
-                                          " rows: the result is damaged");
-  }
-  return {texts->at, texts->count, texts->width};
-}
-
 Description describe(const std::string& path) {
   Description result;
   const h5::File file = h5::open_file(path);
@@ -97,8 +82,7 @@ Description describe(const std::string& path) {
                tile_shape(result.attributes, path));
   result.type = h5::value_type_of(dataset, path);
   if (result.grid.count() == 0) return result;
-  result.names = {place_of_names(file, "query_ids", result.grid.shape().queries, path),
-                  place_of_names(file, "item_ids", result.grid.shape().items, path)};
+  result.names = find_names(file, result.grid.shape(), path);
   if (h5::is_view(dataset, path)) {
     describe_sources(dataset, path, result);
   } else {

@@ -1,14 +1,13 @@
 #include "bulksim/storage/term_files.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>
 
 #include "bulksim/blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
-#include "storage/scratch_file.hpp"
+#include "core/scratch_file.hpp"
 
 namespace bulksim {
 
@@ -69,12 +68,10 @@ void lay_out_terms(FileCalls& calls, const TileGrid& grid, const std::vector<std
 
 bool take_up_terms(FileCalls& calls, const std::string& path, const TileGrid& grid,
                    const PartLayout& layout) {
-  struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) {
-    if (errno == ENOENT) return false;
-    throw system_error("look at", path, errno);
+  const auto status = find_status(calls, path);
+  if (!status || !S_ISREG(status->st_mode) || status->st_size != term_file_bytes(grid, layout)) {
+    return false;
   }
-  if (!S_ISREG(status.st_mode) || status.st_size != term_file_bytes(grid, layout)) return false;
   Head found{};
   File::open(calls, path, O_RDONLY | O_NOFOLLOW).read(std::as_writable_bytes(std::span(found)), 0);
   return found == head_of(grid, layout);
@@ -88,9 +85,7 @@ TermFiles::TermFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::st
       files_(calls, std::move(paths), access) {}
 
 std::int64_t TermFiles::offset(std::size_t part, TileId tile) const {
-  const RowRange columns = layouts_[part].tile_columns;
-  const std::int64_t section = tile.row * columns.size() + tile.column - columns.begin;
-  return kTermHeadBytes + section * term_section_bytes(grid_);
+  return kTermHeadBytes + layouts_[part].place(grid_, tile) * term_section_bytes(grid_);
 }
 
 Digest TermFiles::write(TileId tile, std::span<const BlockTerm> terms) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,8 @@ class File {
   int fd_ = -1;
 };
 
+/// What lstat(2) tells of a path; nothing when nothing has this name.
+std::optional<struct stat> find_status(FileCalls& calls, const std::string& path);
 /// Whether something has this name, be it a dangling symbolic link.
 bool exists(FileCalls& calls, const std::string& path);
 /// A symbolic link to a folder does not count.

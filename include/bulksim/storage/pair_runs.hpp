@@ -78,7 +78,7 @@ class PairRuns {
   }
   std::int64_t pairs() const;
   std::vector<std::uint32_t> counts(std::int64_t tile) const;
-  /// `count` pairs of a run from the pair number `first` on.
+  /// Pairs of a run from the pair number `first` on, as many as there is room for.
   void read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
             std::span<float> scores) const;
 

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,6 +20,16 @@ namespace bulksim {
 /// Attributes of the root group of an HDF5 file, by name.
 using FileAttributes =
     std::vector<std::pair<std::string, std::variant<std::int64_t, double, std::string>>>;
+
+/// The value of an attribute; nothing when there is none of this name and type.
+template <class T>
+std::optional<T> find_attribute(const FileAttributes& attributes, std::string_view name) {
+  for (const auto& [key, value] : attributes) {
+    const auto* found = std::get_if<T>(&value);
+    if (key == name && found != nullptr) return *found;
+  }
+  return std::nullopt;
+}
 
 /// One HDF5 file of tiles, laid out before the first tile is computed and filled with pwrite.
 ///
@@ -37,11 +49,14 @@ struct PartLayout {
   ValueType type = ValueType::kFloat32;
 
   bool has_tiles() const { return file_bytes > 0; }
-  std::int64_t offset(const TileGrid& grid, TileId tile) const {
+  /// Number of a tile among those of this file, row-major.
+  std::int64_t place(const TileGrid& grid, TileId tile) const {
     BULKSIM_EXPECT(tile_columns.begin <= tile.column && tile.column < tile_columns.end &&
                    tile.row < grid.rows());
-    return data_offset +
-           (tile.row * tile_columns.size() + tile.column - tile_columns.begin) * tile_bytes;
+    return tile.row * tile_columns.size() + tile.column - tile_columns.begin;
+  }
+  std::int64_t offset(const TileGrid& grid, TileId tile) const {
+    return data_offset + place(grid, tile) * tile_bytes;
   }
   bool operator==(const PartLayout&) const = default;
 };
