@@ -80,7 +80,10 @@ ncclResult_t free_comm(ncclComm_t comm) {
   return ncclSuccess;
 }
 
+/// What the rank has waiting is taken back: its buffers may go now.
 ncclResult_t abort_comm(ncclComm_t comm) {
+  const std::lock_guard lock(library->mutex);
+  library->parts[static_cast<std::size_t>(comm->rank)] = {};
   delete comm;
   ++library->aborted;
   return ncclSuccess;

@@ -1,5 +1,6 @@
 // The communicator over NCCL with a stand-in for its library: ranks are threads, and any of them
 // may meet any of the faults.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -206,6 +207,26 @@ TEST_F(NcclTest, AStuckDeviceIsGivenUpAtTheDeadline) {
     EXPECT_NE(sentence.find("in all_reduce_sum, has waited"), std::string::npos) << sentence;
   }
   EXPECT_EQ(library_.aborted, kRanks);
+}
+
+TEST_F(NcclTest, NamesTheDeviceWhoseCallHasFailed) {
+  deadline_ = 0.1;
+
+  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
+    const NcclWorld made = make_world(control);
+    std::vector<std::int64_t> values{1};
+    control.barrier();
+    if (rank == 0) emulator::fail_call("cudaMemcpyAsync", 1, cudaErrorInvalidValue);
+    control.barrier();
+
+    made.world->all_reduce_sum(values);
+  });
+
+  const auto named = std::count_if(thrown.begin(), thrown.end(), [](const std::string& sentence) {
+    return sentence.starts_with("69: cannot copy to the device") &&
+           sentence.find("on emulated device (GPU-") != std::string::npos;
+  });
+  EXPECT_EQ(named, 1) << thrown[0] << '\n' << thrown[1] << '\n' << thrown[2];
 }
 
 TEST_F(NcclTest, IsOfNoUseAfterAFault) {
