@@ -96,7 +96,7 @@ TEST(BlockSparse, EveryFloat16IsAFloat32AndComesBack) {
     const float value = from_half(half);
 
     ASSERT_TRUE(fits_half(value)) << bits;
-    ASSERT_EQ(to_half(value), half);
+    ASSERT_EQ(round_to_half(value), half);
   }
 }
 
