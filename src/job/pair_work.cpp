@@ -7,6 +7,7 @@
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/storage/pair_runs.hpp"
 #include "job/formatted.hpp"
+#include "job/run_setup.hpp"
 
 namespace bulksim {
 
@@ -14,9 +15,7 @@ namespace {
 
 /// Tiles of the plan that have no run yet, and how many have one.
 void sort_tiles(const Plan& plan, const PairRuns& runs, PairWorkLeft& left) {
-  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
-    const TileId id = plan.grid.id(tile);
-    if (!plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) continue;
+  for (const std::int64_t tile : tiles_of(plan)) {
     if (runs.has(tile)) {
       ++left.resumed;
     } else {

@@ -10,6 +10,7 @@
 #include "bulksim/job/options.hpp"
 #include "bulksim/storage/run_directory.hpp"
 #include "job/formatted.hpp"
+#include "job/pair_publication.hpp"
 #include "job/plan_folder.hpp"
 #include "job/publication.hpp"
 #include "job/run_report.hpp"
@@ -28,13 +29,29 @@ std::int64_t padded_cells(const TileGrid& grid) {
   return grid.count() * grid.tile().cells();
 }
 
+std::int64_t cells_of(const Plan& plan) {
+  return plan.grid.shape().queries * plan.grid.shape().items;
+}
+
+/// A shared column makes at most one cell nonzero.
+std::int64_t most_nonzero(const RunSetup& setup) {
+  return std::min(cells_of(setup.plan), setup.surveys.items.work_of({0, setup.surveys.items.rows}));
+}
+
+/// Bytes of the pairs of a plan, when as many pass as can.
+std::int64_t most_pair_bytes(const RunSetup& setup) {
+  const ResultCut& cut = *setup.plan.cut;
+  const std::int64_t queries = setup.plan.grid.shape().queries;
+  const bool is_nonzero = cut.nonzero_only || cut.at_least > 0.0f || cut.below <= 0.0f;
+  std::int64_t pairs = is_nonzero ? most_nonzero(setup) : cells_of(setup.plan);
+  if (cut.keep != Keep::kAll) pairs = std::min(pairs, queries * cut.count);
+  return pair_result_bytes(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs));
+}
+
 /// Bytes of what else could be written for the same inputs, by option.
 Json alternatives(const RunSetup& setup, std::int64_t full) {
   const MatrixShape shape = setup.plan.grid.shape();
-  const std::int64_t cells = shape.queries * shape.items;
-  // a shared column makes at most one cell nonzero
-  const std::int64_t nonzero =
-      std::min(cells, setup.surveys.items.work_of({0, setup.surveys.items.rows}));
+  const std::int64_t nonzero = most_nonzero(setup);
   const std::int64_t index = shape.items < (std::int64_t{1} << 31) ? 4 : 8;
   return {{"full", full},
           {"float16", full - (bytes_of(setup.plan.value_type) - 2) * padded_cells(setup.plan.grid)},
@@ -45,9 +62,13 @@ Json alternatives(const RunSetup& setup, std::int64_t full) {
 Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial,
               const PlanFolder& folder, JobContext context) {
   const RunDirectory run(context.calls, config.output, setup.plan.id());
-  const PartSet layout = make_layout(setup.plan, run);
-  const std::int64_t bytes =
-      result_bytes(setup.plan, layout, run.form(), context.calls, folder.path());
+  const std::int64_t bytes = setup.plan.cut
+                                 ? most_pair_bytes(setup)
+                                 : result_bytes(setup.plan, make_layout(setup.plan, run),
+                                                run.form(), context.calls, folder.path());
+  const std::int64_t full = setup.plan.has_matrix()
+                                ? bytes
+                                : padded_cells(setup.plan.grid) * bytes_of(setup.plan.value_type);
   Json json;
   json["schema"] = 1;
   json["plan"] = Json::parse(setup.plan.to_json());
@@ -69,9 +90,10 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["memory_peak"] = setup.schedule.memory_peak();
   json["memory_limit"] = setup.resources.memory;
   json["output_bytes"] = bytes;
+  json["output_is_most"] = setup.plan.cut && setup.plan.cut->keep != Keep::kBest;
   json["free_bytes"] =
       context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
-  json["alternatives"] = alternatives(setup, bytes);
+  json["alternatives"] = alternatives(setup, full);
   json["expected_seconds"] = trial.seconds;
   json["expected_bytes_per_s"] = trial.bytes_per_s;
   json["zero_rows"] = setup.plan.zero_rows == ZeroRows::kNan ? "nan" : "zero";
@@ -122,10 +144,15 @@ void print(const Json& json, std::ostream& out) {
       << "backend   " << json["backend"].get<std::string>() << devices_in(json) << '\n'
       << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "
       << bytes_in(json["memory_limit"]) << '\n'
-      << "output    " << bytes_in(json["output_bytes"]) << ", free " << bytes_in(json["free_bytes"])
-      << "\n          instead: float16 " << bytes_in(json["alternatives"]["float16"])
-      << ", nonzero cells at most " << bytes_in(json["alternatives"]["nonzero_at_most"])
-      << ", top 100 of each query " << bytes_in(json["alternatives"]["top_k_100"]) << '\n'
+      << "output    " << (json["output_is_most"] == true ? "at most " : "")
+      << bytes_in(json["output_bytes"]) << ", free " << bytes_in(json["free_bytes"])
+      << "\n          instead: "
+      << (json["output_bytes"] == json["alternatives"]["full"]
+              ? ""
+              : "full matrix " + bytes_in(json["alternatives"]["full"]) + ", ")
+      << "float16 " << bytes_in(json["alternatives"]["float16"]) << ", nonzero cells at most "
+      << bytes_in(json["alternatives"]["nonzero_at_most"]) << ", top 100 of each query "
+      << bytes_in(json["alternatives"]["top_k_100"]) << '\n'
       << "time      about " << formatted("%.1f s", json["expected_seconds"].get<double>()) << '\n';
 }
 

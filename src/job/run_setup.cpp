@@ -1,7 +1,6 @@
 #include "job/run_setup.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -178,10 +177,20 @@ void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
   stream_batches(setup, tiles, backend, sink, nullptr);
 }
 
+std::vector<std::int64_t> tiles_of(const Plan& plan) {
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
+    const TileId id = plan.grid.id(tile);
+    if (plan.cut && !plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) {
+      continue;
+    }
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks) {
-  std::vector<std::int64_t> to_do(static_cast<std::size_t>(setup.plan.grid.count()));
-  std::iota(to_do.begin(), to_do.end(), std::int64_t{0});
-  return share_tiles(to_do, setup.plan, setup.surveys.items, ranks);
+  return share_tiles(tiles_of(setup.plan), setup.plan, setup.surveys.items, ranks);
 }
 
 }  // namespace bulksim

@@ -68,7 +68,10 @@ void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
 void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   PairBackend& backend, PairSink& sink);
 
-/// The tiles of the whole matrix that each rank computes.
+/// The tiles that a plan needs: all, or those with cells that can be wanted.
+std::vector<std::int64_t> tiles_of(const Plan& plan);
+
+/// The tiles of a whole run that each rank computes.
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);
 
 }  // namespace bulksim

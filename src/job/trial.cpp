@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <string>
 
@@ -10,7 +9,10 @@
 
 #include "bulksim/core/phase_timer.hpp"
 #include "bulksim/job/agreement.hpp"
+#include "bulksim/storage/term_files.hpp"
+#include "job/block_reduction.hpp"
 #include "job/publication.hpp"
+#include "job/trial_output.hpp"
 
 namespace bulksim {
 
@@ -19,40 +21,6 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr double kShortest = 1e-6;           // seconds
 constexpr std::int64_t kTilesOfAColumn = 4;  // enough to share the work that is done once for each
-
-/// Writes finished stripes one behind the other and starts again when the file is full.
-class TrialOutput final : public TileSink {
- public:
-  TrialOutput(const File& file, ValueType type, std::int64_t most)
-      : file_(file), type_(type), most_(most) {}
-
-  std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
-
- private:
-  class Writer final : public TileWriter {
-   public:
-    explicit Writer(TrialOutput& output) : output_(output) {}
-    void begin(TileId /*tile*/) override { hasher_.reset(); }
-    void write(const TileStripe& stripe) override {
-      const auto size = stripe.values.size() * static_cast<std::size_t>(bytes_of(output_.type_));
-      const auto bytes = std::as_bytes(stripe.values).first(size);
-      hasher_.update(bytes);
-      const std::int64_t at =
-          output_.next_.fetch_add(static_cast<std::int64_t>(bytes.size())) % output_.most_;
-      output_.file_.write(bytes, at);
-    }
-    void finish() override { hasher_.digest(); }
-
-   private:
-    TrialOutput& output_;
-    Hasher hasher_;
-  };
-
-  const File& file_;
-  ValueType type_;
-  std::int64_t most_;
-  std::atomic<std::int64_t> next_ = 0;
-};
 
 /// An open file without a name: nothing is left of it, whatever happens.
 File unnamed_file(FileCalls& calls, const std::string& folder) {
@@ -90,8 +58,10 @@ std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
   return tiles;
 }
 
-std::int64_t bytes_of_a_tile(const Plan& plan) {
-  return plan.grid.tile().cells() * bytes_of(plan.value_type);
+/// Bytes of a tile on the disk; pairs are too few to count.
+std::int64_t stored_bytes(const Plan& plan) {
+  return (plan.has_matrix() ? plan.grid.tile().cells() * bytes_of(plan.value_type) : 0) +
+         (plan.softmax_scale ? term_section_bytes(plan.grid) : 0);
 }
 
 double maximum(double seconds, Communicator& comm) {
@@ -106,56 +76,95 @@ double sum(double bytes, Communicator& comm) {
   return static_cast<double>(whole[0]);
 }
 
-/// What one rank measured: two samples, so that what is done once a run can be told from what is
-/// done for each tile.
+/// What one rank measured: two samples of tiles, so that what is done once a run can be told from
+/// what is done for each tile.
 struct Samples {
-  std::size_t small_tiles = 0;
-  std::size_t large_tiles = 0;
+  std::vector<std::int64_t> small;
+  std::vector<std::int64_t> large;
   double reserved_bytes = 0.0;
   double reserve_seconds = 0.0;
   double small_seconds = 0.0;
   double large_seconds = 0.0;
   double sync_seconds = 0.0;
+  double no_sums_seconds = 0.0;     ///< for block sums of no tile
+  double large_sums_seconds = 0.0;  ///< for those of the large sample
+
+  double written_tiles() const { return static_cast<double>(small.size() + large.size()); }
 };
 
-Samples measure(const RunSetup& setup, const std::vector<std::int64_t>& share, const File& file,
-                std::int64_t most_bytes, JobContext context) {
-  const std::int64_t tile_bytes = bytes_of_a_tile(setup.plan);
-  const std::int64_t bytes =
-      std::clamp(most_bytes / tile_bytes, std::int64_t{1}, std::ssize(share)) * tile_bytes;
+/// Of tiles with `most_bytes` of values.
+Samples choose_samples(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                       std::int64_t most_bytes) {
+  const std::int64_t tile_bytes = setup.plan.grid.tile().cells() * std::int64_t{sizeof(float)};
   Samples samples;
-  const Stopwatch reserve_watch;
-  file.reserve(0, bytes);
-  samples.reserve_seconds = reserve_watch.seconds();
-  samples.reserved_bytes = static_cast<double>(bytes);
-  const auto small = spread_tiles(share, setup, 1);
-  const auto small_bytes = std::ssize(small) * tile_bytes;
-  const auto large =
+  samples.small = spread_tiles(share, setup, 1);
+  const std::int64_t small_bytes = std::ssize(samples.small) * tile_bytes;
+  samples.large =
       spread_tiles(share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1));
-  samples.small_tiles = small.size();
-  samples.large_tiles = large.size();
-  TrialOutput output(file, setup.plan.value_type, bytes);
-  RunSink sink(setup.plan, output, context);
-  const auto backend = make_backend(setup.plan, setup.resources);
-  const Stopwatch small_watch;
-  stream_tiles(setup, small, *backend, sink);
-  samples.small_seconds = small_watch.seconds();
-  const Stopwatch large_watch;
-  stream_tiles(setup, large, *backend, sink);
-  samples.large_seconds = large_watch.seconds();
-  const Stopwatch sync_watch;
-  file.sync_data();
-  samples.sync_seconds = sync_watch.seconds();
   return samples;
 }
 
-double seconds_for(const Samples& samples, std::size_t tiles) {
-  if (tiles <= samples.large_tiles || samples.large_tiles <= samples.small_tiles) {
-    return samples.large_seconds;
+template <class Step>
+double seconds_of(const Step& step) {
+  const Stopwatch watch;
+  step();
+  return watch.seconds();
+}
+
+Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                      std::int64_t most_bytes, JobContext context) {
+  Samples samples = choose_samples(setup, share, most_bytes);
+  DroppedPairs dropped;
+  GuardedPairSink sink(dropped, context);
+  const auto backend = make_pair_backend(setup.plan, setup.resources);
+  samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
+  samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });
+  return samples;
+}
+
+/// Seconds for the block sums of `tiles`, which all have the same terms.
+double seconds_of_sums(const Plan& plan, const std::vector<BlockTerm>& terms,
+                       const std::vector<std::int64_t>& tiles) {
+  const auto alone = make_self_communicator();
+  const auto read = [&](TileId, std::span<BlockTerm> to) { std::ranges::copy(terms, to.begin()); };
+  return seconds_of([&] { reduce_block_sums(plan, read, tiles, *alone); });
+}
+
+Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                      const File& file, std::int64_t most_bytes, JobContext context) {
+  const Plan& plan = setup.plan;
+  Samples samples = choose_samples(setup, share, most_bytes);
+  const std::int64_t room =
+      std::clamp(most_bytes / stored_bytes(plan), std::int64_t{1}, std::ssize(share)) *
+      stored_bytes(plan);
+  samples.reserve_seconds = seconds_of([&] { file.reserve(0, room); });
+  samples.reserved_bytes = static_cast<double>(room);
+  TrialOutput output(file, plan.value_type, room);
+  RunSink sink(plan, output, context);
+  const auto backend = make_backend(plan, setup.resources);
+  samples.small_seconds = seconds_of([&] { stream_tiles(setup, samples.small, *backend, sink); });
+  samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
+  samples.sync_seconds = seconds_of([&] { file.sync_data(); });
+  if (plan.softmax_scale) {
+    samples.no_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), {});
+    samples.large_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), samples.large);
   }
-  const double a_tile = std::max(0.0, samples.large_seconds - samples.small_seconds) /
-                        static_cast<double>(samples.large_tiles - samples.small_tiles);
-  return samples.large_seconds + a_tile * static_cast<double>(tiles - samples.large_tiles);
+  return samples;
+}
+
+/// For `tiles`, when `fixed` seconds go to what is done once and `sample` to that and `sampled`
+/// tiles.
+double extended(double fixed, double sample, std::size_t sampled, std::size_t tiles) {
+  if (sampled == 0) return sample;
+  return sample + std::max(0.0, sample - fixed) / static_cast<double>(sampled) *
+                      (static_cast<double>(tiles) - static_cast<double>(sampled));
+}
+
+double seconds_for(const Samples& samples, std::size_t tiles) {
+  const std::size_t small = samples.small.size();
+  const std::size_t large = samples.large.size();
+  if (tiles <= large || large <= small) return samples.large_seconds;
+  return extended(samples.small_seconds, samples.large_seconds, large - small, tiles - small);
 }
 
 }  // namespace
@@ -166,18 +175,24 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   if (setup.plan.grid.count() == 0) return trial;
   const auto shares = share_all_tiles(setup, comm.size());
   const auto& share = shares[static_cast<std::size_t>(comm.rank())];
+  const std::int64_t most_bytes = kMostBytes / comm.size();
   Samples samples;
   together(comm, [&] {
     if (share.empty()) return;
-    const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
-    samples = measure(setup, share, file, kMostBytes / comm.size(), context);
+    if (setup.plan.cut) {
+      samples = measure_pairs(setup, share, most_bytes, context);
+    } else {
+      const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
+      samples = measure_tiles(setup, share, file, most_bytes, context);
+    }
   });
   trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
-  const auto tile_bytes = static_cast<double>(bytes_of_a_tile(setup.plan));
-  const double written =
-      static_cast<double>(samples.small_tiles + samples.large_tiles) * tile_bytes;
+  trial.seconds = trial.compute_seconds;
+  if (setup.plan.cut) return trial;
+  const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
   // what was written over another time went to the disk only once
-  const double to_disk = sum(std::min(written, samples.reserved_bytes), comm);
+  const double to_disk =
+      sum(std::min(samples.written_tiles() * tile_bytes, samples.reserved_bytes), comm);
   const double sync_seconds = maximum(samples.sync_seconds, comm);
   const double bytes = static_cast<double>(setup.plan.grid.count()) * tile_bytes;
   const double disk_seconds = bytes / to_disk * sync_seconds;
@@ -186,7 +201,10 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   // all groups but the last go to the disk while the next are computed
   trial.seconds =
       std::max(trial.compute_seconds + disk_seconds * last_group / bytes, disk_seconds) +
-      maximum(samples.reserve_seconds, comm) * bytes / sum(samples.reserved_bytes, comm);
+      maximum(samples.reserve_seconds, comm) * bytes / sum(samples.reserved_bytes, comm) +
+      maximum(extended(samples.no_sums_seconds, samples.large_sums_seconds, samples.large.size(),
+                       share.size()),
+              comm);
   trial.bytes_per_s = bytes / std::max(trial.seconds, kShortest);
   return trial;
 }

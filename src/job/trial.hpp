@@ -12,8 +12,9 @@ struct Trial {
   double bytes_per_s = 0.0;      ///< of all ranks together
 };
 
-/// Computes tiles spread over this rank's share and writes them to an unnamed file on the file
-/// system of the output, at most 256 MiB for all ranks together. A collective.
+/// Computes tiles spread over this rank's share, at most 256 MiB for all ranks together, writes
+/// them to an unnamed file on the file system of the output and adds up their block sums; looks for
+/// their pairs where these are wanted, which are not written. A collective.
 Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext context);
 
 }  // namespace bulksim

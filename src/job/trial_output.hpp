@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/file.hpp"
+#include "bulksim/core/types.hpp"
+
+namespace bulksim {
+
+/// Hashes finished tiles and writes them, with their terms, one behind the other; starts again when
+/// the file is full.
+class TrialOutput final : public TileSink {
+ public:
+  /// `file` must outlive this and has room for `most` bytes.
+  TrialOutput(const File& file, ValueType type, std::int64_t most)
+      : file_(file), type_(type), most_(most) {}
+
+  std::unique_ptr<TileWriter> make_writer() override;
+  /// Those of some finished tile; empty without block sums.
+  const std::vector<BlockTerm>& terms_of_a_tile() const { return terms_; }
+
+ private:
+  class Writer;
+  void write(std::span<const std::byte> bytes);
+
+  const File& file_;
+  ValueType type_;
+  std::int64_t most_;
+  std::atomic<std::int64_t> next_ = 0;
+  std::mutex mutex_;
+  std::vector<BlockTerm> terms_;
+};
+
+/// Drops every pair.
+class DroppedPairs final : public PairSink {
+ public:
+  std::unique_ptr<PairWriter> make_writer() override;
+};
+
+}  // namespace bulksim
