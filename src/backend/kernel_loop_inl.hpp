@@ -132,11 +132,12 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       if (kIdentities == Identities::kRowsAndColumns) {
         store(add(load(pass.column_sums + at), groups[g]), pass.column_sums + at);
       }
-      Scores::store(groups[g], pass.scale, at, out + g * kGroupItems);
+      const GroupScores scores = Scores::of(groups[g], pass.scale, at);
+      store(scores, out + g * kGroupItems);
+      if constexpr (kTerms == Terms::kOn) {
+        if (pass.lists_nonzero) append_nonzero(scores, nonzero);
+      }
       store(zero, pass.sums + at);
-    }
-    if constexpr (kTerms == Terms::kOn) {
-      if (pass.lists_nonzero) append_nonzero(out, kStepItems, nonzero);
     }
   }
   HWY_ALIGN std::int64_t lanes[kLanes];
@@ -168,7 +169,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
   for (std::size_t begin = 0; begin < items; begin += kFineRows) {
     const std::size_t end = HWY_MIN(begin + kFineRows, items);
     const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
-    NonzeroList nonzero{scratch.nonzero(), 0};
+    NonzeroList nonzero(scratch.nonzero());
     std::uint64_t sum =
         finish<Scores, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
     if (whole < end) {  // the last step hangs over the edge
@@ -179,9 +180,9 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     failed += sum != parted.expected[begin / kFineRows];
     if constexpr (kTerms == Terms::kOn) {
       if (is_full) {
-        *terms = term_of_whole(out + begin, task.exp_scale, scale.inverse_one);
+        *terms = term_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
       } else if (!query.empty()) {
-        *terms = term_of(nonzero, end - begin, task.exp_scale, scale.inverse_one);
+        *terms = term_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
       }
       ++terms;
     }

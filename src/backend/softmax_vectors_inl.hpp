@@ -14,6 +14,7 @@
 
 #include <hwy/highway.h>
 
+#include "backend/sum_vectors_inl.hpp"
 #include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/types.hpp"
 
@@ -23,37 +24,38 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::CappedTag<float, 16>;
-using FloatVector = hn::Vec<Floats>;
-
-/// The cosines of one query row and fine block that are not 0; room for two vectors more.
+/// The cosines of one query row and fine block that are not 0.
 struct NonzeroList {
+  /// `room` for a fine block and two vectors more.
+  HWY_INLINE explicit NonzeroList(float* HWY_RESTRICT room)
+      : values(room), largest(hn::Set(Floats(), -2.0f)) {}
+
   float* HWY_RESTRICT values;
-  std::size_t size;
+  std::size_t size = 0;
+  FloatVector largest;  // in each lane; -2 where there was none
 };
 
-/// Adds those of `items` neighbours, a whole number of vectors.
-HWY_INLINE void append_nonzero(const float* HWY_RESTRICT cosines, std::size_t items,
-                               NonzeroList& list) {
+/// From the register: the kernel has no time for more loads.
+HWY_INLINE void append_nonzero(const GroupScores& scores, NonzeroList& list) {
   const Floats d;
-  for (std::size_t item = 0; item < items; item += hn::Lanes(d)) {
-    const auto cosine = hn::LoadU(d, cosines + item);
-    const auto nonzero = hn::Ne(cosine, hn::Zero(d));
-    hn::StoreU(hn::Compress(cosine, nonzero), d, list.values + list.size);
+  for (const FloatVector& cosines : scores.vectors) {
+    const auto nonzero = hn::Ne(cosines, hn::Zero(d));
+    hn::StoreU(hn::Compress(cosines, nonzero), d, list.values + list.size);
     list.size += hn::CountTrue(d, nonzero);
+    list.largest = hn::IfThenElse(nonzero, hn::Max(list.largest, cosines), list.largest);
   }
 }
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_NATIVE_FMA
 
-HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
-                             float inverse_one) {
+HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, float /*least_cosine*/,
+                             ExpScale scale, float inverse_one) {
   const auto zeros = static_cast<std::int64_t>(items - list.size);
   return block_term({list.values, list.size}, zeros, scale, inverse_one);
 }
 
-HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, ExpScale scale,
-                                   float inverse_one) {
+HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, float /*least_cosine*/,
+                                   ExpScale scale, float inverse_one) {
   return block_term({cosines, std::size_t{kFineRows}}, 0, scale, inverse_one);
 }
 
@@ -102,11 +104,15 @@ HWY_INLINE hn::Vec<Words> nearest_int(FloatVector value) {
 #endif
 }
 
+/// Whether cosines may be below BlockExp::least.
+enum class Reach { kAll, kSome };
+
 /// As exp_term.
+template <Reach kReach>
 HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   const Floats d;
   const Words di;
-  const auto c = hn::Max(cosine, e.least);
+  const auto c = kReach == Reach::kAll ? cosine : hn::Max(cosine, e.least);
   const auto rounded = hn::MulAdd(c, e.per_cosine, e.shift);
   const auto r = hn::MulSub(c, e.per_cosine, hn::Sub(rounded, e.shift));
   const auto power = hn::Mul(short_exp2(r), e.factor);
@@ -114,43 +120,46 @@ HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   return nearest_int(hn::BitCast(d, bits));
 }
 
-/// Sum of the terms of cosines, a whole number of vector pairs, of which `filler` is one; its term
-/// is added `missing` times on top.
-HWY_INLINE BlockTerm sum_terms(const float* HWY_RESTRICT cosines, std::size_t size,
-                               FloatVector filler, std::int64_t missing, ExpScale scale,
-                               float inverse_one) {
+/// Sum of the terms of cosines, a whole number of vector pairs.
+template <Reach kReach>
+HWY_INLINE std::int64_t sum_terms(const float* HWY_RESTRICT cosines, std::size_t size,
+                                  const ExpVectors& e) {
   const Floats d;
   const LongWords dw;
   const std::size_t lanes = hn::Lanes(d);
-  auto most = filler;
-  auto most_too = filler;
-  for (std::size_t at = 0; at < size; at += 2 * lanes) {
-    most = hn::Max(most, hn::LoadU(d, cosines + at));
-    most_too = hn::Max(most_too, hn::LoadU(d, cosines + at + lanes));
-  }
-  const auto largest = hn::MaxOfLanes(d, hn::Max(most, most_too));
-  const ExpVectors e = exp_vectors(largest, scale);
-
   // two terms stay below 2^32; their 64-bit pairs are added as a whole and as high halves
   auto pairs = hn::Zero(dw);
   auto highs = hn::Zero(dw);
   for (std::size_t at = 0; at < size; at += 2 * lanes) {
-    const auto two = hn::BitCast(dw, hn::Add(exp_terms(hn::LoadU(d, cosines + at), e),
-                                             exp_terms(hn::LoadU(d, cosines + at + lanes), e)));
+    const auto one = exp_terms<kReach>(hn::LoadU(d, cosines + at), e);
+    const auto other = exp_terms<kReach>(hn::LoadU(d, cosines + at + lanes), e);
+    const auto two = hn::BitCast(dw, hn::Add(one, other));
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
   }
   const std::uint64_t high = hn::GetLane(hn::SumOfLanes(dw, highs));
   const std::uint64_t low = hn::GetLane(hn::SumOfLanes(dw, pairs)) - (high << 32);
-  const std::int64_t more = missing * hn::GetLane(exp_terms(filler, e));
-  return {in_grid_units(hn::GetLane(largest), inverse_one),
-          static_cast<std::int64_t>(low + high) + more};
+  return static_cast<std::int64_t>(low + high);
 }
 
-/// As block_term. The list is filled up with one value, whose term then counts as often as it is
-/// too much or too little.
-HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScale scale,
-                             float inverse_one) {
+/// The term of cosines that are at least `least_cosine`, of which the largest is in a lane of
+/// `most`; that of `filler` is added `missing` times on top.
+HWY_INLINE BlockTerm term_of(const float* HWY_RESTRICT cosines, std::size_t size, FloatVector most,
+                             float least_cosine, FloatVector filler, std::int64_t missing,
+                             ExpScale scale, float inverse_one) {
+  const auto largest = hn::MaxOfLanes(Floats(), most);
+  const ExpVectors e = exp_vectors(largest, scale);
+  const std::int64_t sum = hn::GetLane(e.least) <= least_cosine
+                               ? sum_terms<Reach::kAll>(cosines, size, e)
+                               : sum_terms<Reach::kSome>(cosines, size, e);
+  const std::int64_t more = missing * hn::GetLane(exp_terms<Reach::kSome>(filler, e));
+  return {in_grid_units(hn::GetLane(largest), inverse_one), sum + more};
+}
+
+/// As block_term, of cosines from `least_cosine` on. The list is filled up with one value, whose
+/// term then counts as often as it is too much or too little.
+HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, float least_cosine,
+                             ExpScale scale, float inverse_one) {
   const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
@@ -158,13 +167,23 @@ HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, ExpScal
   hn::StoreU(filler, d, list.values + list.size + lanes);
   const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
   const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
-  return sum_terms(list.values, padded, filler, missing, scale, inverse_one);
+  return term_of(list.values, padded, hn::Max(list.largest, filler), least_cosine, filler, missing,
+                 scale, inverse_one);
 }
 
 /// The same for all cosines of a whole fine block, 0 or not.
-HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, ExpScale scale,
-                                   float inverse_one) {
-  return sum_terms(cosines, kFineRows, hn::Set(Floats(), cosines[0]), 0, scale, inverse_one);
+HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, float least_cosine,
+                                   ExpScale scale, float inverse_one) {
+  const Floats d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto most = hn::LoadU(d, cosines);
+  auto most_too = most;
+  for (std::size_t at = 0; at < kFineRows; at += 2 * lanes) {
+    most = hn::Max(most, hn::LoadU(d, cosines + at));
+    most_too = hn::Max(most_too, hn::LoadU(d, cosines + at + lanes));
+  }
+  return term_of(cosines, kFineRows, hn::Max(most, most_too), least_cosine, hn::Zero(d), 0, scale,
+                 inverse_one);
 }
 
 #endif

@@ -68,6 +68,30 @@ HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
   return {hn::MulEven(even, w), hn::MulEven(odd, w)};
 }
 
+using Floats = hn::CappedTag<float, 2 * kLanes>;
+using FloatVector = hn::Vec<Floats>;
+
+/// Scores of one group in float32: one vector, or two where a vector is one lane.
+struct GroupScores {
+  static constexpr std::size_t kVectors = kGroupItems / hn::MaxLanes(Floats());
+  using Half = hn::Rebind<float, Sums>;
+
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE GroupScores(hn::Vec<Half> low, hn::Vec<Half> high) : vectors{low, high} {}
+#else
+  HWY_INLINE GroupScores(hn::Vec<Half> low, hn::Vec<Half> high)
+      : vectors{hn::Combine(Floats(), high, low)} {}
+#endif
+
+  FloatVector vectors[kVectors];
+};
+
+HWY_INLINE void store(const GroupScores& scores, float* out) {
+  const Floats d;
+  for (std::size_t v = 0; v < GroupScores::kVectors; ++v)
+    hn::StoreU(scores.vectors[v], d, out + v * hn::Lanes(d));
+}
+
 /// What turns the sums of one query into scores.
 struct Scale {
   float inverse_one;         ///< of the grid
@@ -79,32 +103,29 @@ struct Scale {
 template <class Signed>
 struct FineCosines {
   static constexpr std::int64_t kZero = Signed::kZero;
+  static constexpr float kLeast = Signed::kLeast;
 
-  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t, float* out) {
-    const float inverse_one = scale.inverse_one;
-    const hn::Rebind<float, Sums> df;
-    const auto low = hn::DemoteTo(df, Signed::to_double(group.low));
-    const auto high = hn::DemoteTo(df, Signed::to_double(group.high));
-#if HWY_TARGET == HWY_SCALAR
-    hn::StoreU(Signed::to_cosine(df, low, inverse_one), df, out);
-    hn::StoreU(Signed::to_cosine(df, high, inverse_one), df, out + 1);
-#else
-    const hn::Repartition<float, Sums> d;
-    hn::StoreU(Signed::to_cosine(d, hn::Combine(d, high, low), inverse_one), d, out);
-#endif
+  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t) {
+    const GroupScores::Half d;
+    GroupScores scores(hn::DemoteTo(d, Signed::to_double(group.low)),
+                       hn::DemoteTo(d, Signed::to_double(group.high)));
+    for (FloatVector& sums : scores.vectors)
+      sums = Signed::to_cosine(sums, scale.inverse_one);
+    return scores;
   }
 };
 
 /// Sums of either sign.
 struct AnySign {
   static constexpr std::int64_t kZero = 0;
+  static constexpr float kLeast = -1.0f;
 
   HWY_INLINE static auto to_double(SumVector sums) {
     return hn::ConvertTo(hn::Rebind<double, Sums>(), sums);
   }
-  template <class D, class V>
-  HWY_INLINE static V to_cosine(D d, V sum, float inverse_one) {
-    const V cosine = hn::Mul(sum, hn::Set(d, inverse_one));
+  HWY_INLINE static FloatVector to_cosine(FloatVector sum, float inverse_one) {
+    const Floats d;
+    const auto cosine = hn::Mul(sum, hn::Set(d, inverse_one));
     return hn::Max(hn::Min(cosine, hn::Set(d, 1.0f)), hn::Set(d, -1.0f));
   }
 };
@@ -114,47 +135,51 @@ struct AnySign {
 /// From A = 2^52 on they stand for more than that, and the cosine is 1 in either case.
 struct NonNegative {
   static constexpr std::int64_t kZero = 0x3FF0000000000000;
+  static constexpr float kLeast = 0.0f;
 
   HWY_INLINE static auto to_double(SumVector sums) {
     const hn::Rebind<double, Sums> d;
     return hn::Sub(hn::BitCast(d, sums), hn::Set(d, 1.0));
   }
-  template <class D, class V>
-  HWY_INLINE static V to_cosine(D d, V cosine, float) {
-    return hn::Min(cosine, hn::Set(d, 1.0f));
+  HWY_INLINE static FloatVector to_cosine(FloatVector cosine, float) {
+    return hn::Min(cosine, hn::Set(Floats(), 1.0f));
   }
 };
 
 /// Sums on the grid 2^-30 have more than 53 bits: they are rounded once, one by one.
 struct WideCosines {
   static constexpr std::int64_t kZero = 0;
+  static constexpr float kLeast = -1.0f;
 
-  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t, float* out) {
+  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t) {
     HWY_ALIGN std::int64_t sums[kGroupItems];
-    HWY_NAMESPACE::store(group, sums);
-    for (std::size_t item = 0; item < kGroupItems; ++item) {
-      out[item] = to_cosine(sums[item], scale.inverse_one);
-    }
+    HWY_ALIGN float cosines[kGroupItems];
+    store(group, sums);
+    for (std::size_t item = 0; item < kGroupItems; ++item)
+      cosines[item] = to_cosine(sums[item], scale.inverse_one);
+    const GroupScores::Half d;
+    return {hn::Load(d, cosines), hn::Load(d, cosines + kLanes)};
   }
 };
 
 /// Sums below 2^53 times the lengths of the two rows, as to_dot().
 struct Dots {
   static constexpr std::int64_t kZero = 0;
+  static constexpr float kLeast = -1.0f;  // no terms are formed of them
 
-  HWY_INLINE static void store(const Group& group, const Scale& scale, std::size_t at, float* out) {
-    store_half(group.low, scale, scale.item_norms + at, out);
-    store_half(group.high, scale, scale.item_norms + at + kLanes, out + kLanes);
+  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t at) {
+    return {half(group.low, scale, scale.item_norms + at),
+            half(group.high, scale, scale.item_norms + at + kLanes)};
   }
 
  private:
-  HWY_INLINE static void store_half(SumVector sums, const Scale& scale, const double* item_norms,
-                                    float* out) {
+  HWY_INLINE static hn::Vec<GroupScores::Half> half(SumVector sums, const Scale& scale,
+                                                    const double* item_norms) {
     const hn::Rebind<double, Sums> d;
-    const hn::Rebind<float, Sums> df;
+    const GroupScores::Half df;
     const auto norms = hn::Mul(hn::Set(d, scale.query_norm), hn::Load(d, item_norms));
     const auto sum = hn::Mul(hn::ConvertTo(d, sums), hn::Set(d, double{scale.inverse_one}));
-    hn::StoreU(hn::Add(hn::DemoteTo(df, hn::Mul(sum, norms)), hn::Zero(df)), df, out);
+    return hn::Add(hn::DemoteTo(df, hn::Mul(sum, norms)), hn::Zero(df));
   }
 };
 
