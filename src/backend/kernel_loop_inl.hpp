@@ -36,7 +36,7 @@ constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
 // A query with so many dense columns has few cosines that are 0: putting the others together for
 // their terms would not pay.
-constexpr std::size_t kDenseRow = 5;
+constexpr std::size_t kDenseRow = 4;
 
 /// Brings the line of array[at] to the L1 cache; the element need not exist.
 template <class T>

@@ -69,7 +69,12 @@ struct ExpVectors {
   FloatVector per_cosine;
   FloatVector least;
   FloatVector shift;
-  FloatVector factor;
+  FloatVector c0;
+  FloatVector c1;
+  FloatVector c2;
+  FloatVector c3;
+  FloatVector c4;
+  FloatVector c5;
 };
 
 HWY_INLINE FloatVector short_exp2(FloatVector x) {
@@ -87,9 +92,16 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
   const Floats d;
   const auto per_cosine = hn::Set(d, scale.per_cosine);
   const auto whole = hn::Round(hn::Mul(largest, per_cosine));
-  return {per_cosine, hn::Sub(largest, hn::Set(d, scale.reach)),
+  const auto factor = short_exp2(hn::NegMulAdd(largest, per_cosine, whole));
+  return {per_cosine,
+          hn::Sub(largest, hn::Set(d, scale.reach)),
           hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kTermBits}), whole)),
-          short_exp2(hn::NegMulAdd(largest, per_cosine, whole))};
+          factor,
+          hn::Mul(factor, hn::Set(d, kExp2C1)),
+          hn::Mul(factor, hn::Set(d, kExp2C2)),
+          hn::Mul(factor, hn::Set(d, kExp2C3)),
+          hn::Mul(factor, hn::Set(d, kExp2C4)),
+          hn::Mul(factor, hn::Set(d, kExp2C5))};
 }
 
 /// Rounds what is below 2^31. NearestInt takes care of larger values too, in four instructions
@@ -115,7 +127,11 @@ HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   const auto c = kReach == Reach::kAll ? cosine : hn::Max(cosine, e.least);
   const auto rounded = hn::MulAdd(c, e.per_cosine, e.shift);
   const auto r = hn::MulSub(c, e.per_cosine, hn::Sub(rounded, e.shift));
-  const auto power = hn::Mul(short_exp2(r), e.factor);
+  auto power = hn::MulAdd(e.c5, r, e.c4);
+  power = hn::MulAdd(power, r, e.c3);
+  power = hn::MulAdd(power, r, e.c2);
+  power = hn::MulAdd(power, r, e.c1);
+  power = hn::MulAdd(power, r, e.c0);
   const auto bits = hn::Add(hn::BitCast(di, power), hn::ShiftLeft<23>(hn::BitCast(di, rounded)));
   return nearest_int(hn::BitCast(d, bits));
 }

@@ -67,15 +67,22 @@ inline constexpr float kRounder = 12582912.0f;
 ///   2^30 e(c - m) = 2^n * 2^r * factor,   n + r = c * per_cosine + shift, n whole, |r| <= 1/2
 struct BlockExp {
   float per_cosine;
-  float least;   ///< cosines below it count as it; their terms are 0
-  float shift;   ///< whole, kRounder included
-  float factor;  ///< from 2^-1/2 to 2^1/2
+  float least;  ///< cosines below it count as it; their terms are 0
+  float shift;  ///< whole, kRounder included
+  float c0;     ///< the factor, from 2^-1/2 to 2^1/2
+  float c1;     ///< kExp2C1 times the factor, and so on
+  float c2;
+  float c3;
+  float c4;
+  float c5;
 };
 
 BULKSIM_HOST_DEVICE BlockExp block_exp(float largest, ExpScale scale) {
   const float whole = rintf(largest * scale.per_cosine);
+  const float factor = short_exp2(fmaf(-largest, scale.per_cosine, whole));
   return {scale.per_cosine, largest - scale.reach, kRounder + (kTermBits - whole),
-          short_exp2(fmaf(-largest, scale.per_cosine, whole))};
+          factor,           factor * kExp2C1,      factor * kExp2C2,
+          factor * kExp2C3, factor * kExp2C4,      factor * kExp2C5};
 }
 
 /// rint(2^30 * e(c - m)). The relative error is at most 1e-6 where e(c - m) >= 2^-10; below, that
@@ -84,7 +91,12 @@ BULKSIM_HOST_DEVICE std::int32_t exp_term(float cosine, const BlockExp& block) {
   const float c = cosine < block.least ? block.least : cosine;
   const float rounded = fmaf(c, block.per_cosine, block.shift);
   const float r = fmaf(c, block.per_cosine, -(rounded - block.shift));
-  float power = short_exp2(r) * block.factor;
+  float power = block.c5;
+  power = fmaf(power, r, block.c4);
+  power = fmaf(power, r, block.c3);
+  power = fmaf(power, r, block.c2);
+  power = fmaf(power, r, block.c1);
+  power = fmaf(power, r, block.c0);
   std::uint32_t bits = 0;
   std::uint32_t exponent = 0;  // n in its last bits
   std::memcpy(&bits, &power, sizeof bits);

@@ -28,7 +28,7 @@
 namespace bulksim {
 
 /// Changes when any bit of a result may change; part of every plan.
-inline constexpr int kArithmeticVersion = 1;
+inline constexpr int kArithmeticVersion = 2;
 
 /// What a score is.
 enum class Metric { kCosine, kDot };

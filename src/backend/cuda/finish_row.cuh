@@ -160,7 +160,8 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   }
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
-  BULKSIM_UNROLL(4)
+  // what terms share takes the registers of two steps more
+  BULKSIM_UNROLL((kHas<kOutput, Output::kTerms> ? 2 : 4))
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);
     row_sum += static_cast<Wrapping>(sum.x) + static_cast<Wrapping>(sum.y);
