@@ -5,29 +5,28 @@ namespace bulksim {
 void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary) {
   offsets_.reserve(static_cast<std::size_t>(range.size()) + 1);
   offsets_.assign(1, 0);
-  entries_.clear();
   take_norms(rows, range);
   longest_ = 0;
   signs_ = Signs::kNonNegative;
   const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
   const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
-  entries_.resize(static_cast<std::size_t>(last - first));
+  const auto nnz = static_cast<std::size_t>(last - first);
+  if (entries_.size() < nnz) entries_.resize(nnz);
+  LabelledEntry* entries = entries_.data();
   std::size_t end = 0;
   std::int32_t signs = 0;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const auto columns = rows.columns_of(row);
     const auto values = rows.values_of(row);
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      const std::uint32_t label = vocabulary.label(columns[entry]);
-      const bool is_present = label != RankedSet::kAbsent;
-      entries_[end] = {label, values[entry]};
-      end += is_present;
-      signs |= is_present ? values[entry] : 0;
+      const Vocabulary::Place place = vocabulary.place(columns[entry]);
+      entries[end] = {place.label, values[entry]};
+      end += place.present;
+      signs |= values[entry] & -static_cast<std::int32_t>(place.present);
     }
     longest_ = std::max(longest_, static_cast<std::int64_t>(end) - offsets_.back());
     offsets_.push_back(static_cast<std::int64_t>(end));
   }
-  entries_.resize(end);
   if (signs < 0) signs_ = Signs::kAny;
 }
 

@@ -53,7 +53,7 @@ class LabelledRows {
   void take_norms(const UnitRows& rows, RowRange range);
 
   std::vector<std::int64_t> offsets_{0};
-  std::vector<LabelledEntry> entries_;
+  std::vector<LabelledEntry> entries_;  // those behind the last offset mean nothing
   std::vector<double> norms_;
   double unit_ = 1.0;
   std::int64_t longest_ = 0;

@@ -6,42 +6,69 @@ namespace bulksim {
 
 namespace {
 
-/// Appends a row of integers as it is.
-void append_integers(std::span<const Column> columns, std::span<const double> values,
-                     UnitRows& out) {
-  for (std::size_t entry = 0; entry < values.size(); ++entry) {
-    out.col_indices.push_back(columns[entry]);
-    out.values.push_back(static_cast<std::int32_t>(values[entry]));
+/// Rows that are written behind others, where there is room for all their entries.
+class RowAppender {
+ public:
+  RowAppender(Grid grid, std::int64_t nnz, UnitRows& out)
+      : grid_(grid), out_(out), end_(out.values.size()) {
+    out.col_indices.resize(end_ + static_cast<std::size_t>(nnz));
+    out.values.resize(end_ + static_cast<std::size_t>(nnz));
   }
-  out.norms.push_back(1.0);
-}
 
-/// Drops the entries from `begin` on whose grid value is 0.
-void drop_zeros(std::size_t begin, UnitRows& out) {
-  std::size_t kept = begin;
-  for (std::size_t entry = begin; entry < out.values.size(); ++entry) {
-    out.col_indices[kept] = out.col_indices[entry];
-    out.values[kept] = out.values[entry];
-    kept += out.values[entry] != 0;
+  void append(std::span<const Column> columns, std::span<const double> values) {
+    std::ranges::copy(columns, out_.col_indices.data() + end_);
+    if (grid_ == kIntegerGrid) {
+      put_integers(values);
+    } else {
+      put_on_grid(values);
+    }
+    out_.row_offsets.push_back(static_cast<std::int64_t>(end_));
   }
-  out.col_indices.resize(kept);
-  out.values.resize(kept);
-}
+  void finish() {
+    out_.col_indices.resize(end_);
+    out_.values.resize(end_);
+  }
 
-void append_on_grid(std::span<const Column> columns, std::span<const double> values, Grid grid,
-                    UnitRows& out) {
-  const RowScale scale = row_scale(values);
-  const std::size_t begin = out.values.size();
-  out.col_indices.insert(out.col_indices.end(), columns.begin(), columns.end());
-  out.values.resize(begin + values.size());
-  std::int32_t* to = out.values.data() + begin;
-  for (std::size_t entry = 0; entry < values.size(); ++entry)
-    to[entry] = to_grid(values[entry], scale, grid);
-  if (std::find(to, to + values.size(), 0) != to + values.size()) drop_zeros(begin, out);
-  if (grid.metric == Metric::kDot) {
-    out.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
+ private:
+  /// Integers are their own grid values.
+  void put_integers(std::span<const double> values) {
+    std::ranges::transform(values, out_.values.data() + end_,
+                           [](double value) { return static_cast<std::int32_t>(value); });
+    end_ += values.size();
+    out_.norms.push_back(1.0);
   }
-}
+
+  void put_on_grid(std::span<const double> values) {
+    const RowScale scale = row_scale(values);
+    std::int32_t* to = out_.values.data() + end_;
+    bool all_kept = true;
+    for (std::size_t entry = 0; entry < values.size(); ++entry) {
+      to[entry] = to_grid(values[entry], scale, grid_);
+      all_kept &= to[entry] != 0;
+    }
+    end_ += all_kept ? values.size() : without_zeros(values.size());
+    if (grid_.metric == Metric::kDot) {
+      out_.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
+    }
+  }
+
+  /// Drops the entries of the row whose grid value is 0; returns how many are left.
+  std::size_t without_zeros(std::size_t size) {
+    Column* columns = out_.col_indices.data() + end_;
+    std::int32_t* values = out_.values.data() + end_;
+    std::size_t kept = 0;
+    for (std::size_t entry = 0; entry < size; ++entry) {
+      columns[kept] = columns[entry];
+      values[kept] = values[entry];
+      kept += values[entry] != 0;
+    }
+    return kept;
+  }
+
+  Grid grid_;
+  UnitRows& out_;
+  std::size_t end_;
+};
 
 }  // namespace
 
@@ -60,17 +87,11 @@ void UnitRows::clear() {
 
 void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out) {
   out.columns = canonical.columns;
-  out.row_offsets.reserve(out.row_offsets.size() + static_cast<std::size_t>(canonical.rows()));
-  out.col_indices.reserve(out.col_indices.size() + static_cast<std::size_t>(canonical.nnz()));
-  out.values.reserve(out.values.size() + static_cast<std::size_t>(canonical.nnz()));
+  RowAppender appender(grid, canonical.nnz(), out);
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
-    if (grid == kIntegerGrid) {
-      append_integers(canonical.columns_of(row), canonical.values_of(row), out);
-    } else {
-      append_on_grid(canonical.columns_of(row), canonical.values_of(row), grid, out);
-    }
-    out.row_offsets.push_back(static_cast<std::int64_t>(out.values.size()));
+    appender.append(canonical.columns_of(row), canonical.values_of(row));
   }
+  appender.finish();
 }
 
 float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q, const UnitRows& items,

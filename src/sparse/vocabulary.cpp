@@ -14,7 +14,7 @@ std::uint32_t RankedSet::rank() {
   return members;
 }
 
-Vocabulary::Vocabulary(const UnitRows& queries) : columns_(queries.columns) {
+Vocabulary::Vocabulary(const UnitRows& queries) : columns_(static_cast<Column>(queries.columns)) {
   members_.reset(columns_);
   for (const Column column : queries.col_indices)
     members_.insert(column);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -69,7 +70,7 @@ inline double times_power_of_two(double x, int exponent) {
 inline RowScale row_scale(std::span<const double> values) {
   double largest = 0.0;
   for (const double value : values)
-    largest = std::fmax(largest, std::fabs(value));
+    largest = std::max(largest, std::fabs(value));
   if (largest == 0.0) return {};
   const int exponent = std::ilogb(largest);
   double squares = 0.0;

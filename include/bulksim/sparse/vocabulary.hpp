@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -67,17 +68,24 @@ class Vocabulary {
   std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()) - 1; }
   /// Label of a column, or RankedSet::kAbsent.
   std::uint32_t label(Column column) const {
-    if (column >= columns_) return RankedSet::kAbsent;
-    const RankedSet::Place place = members_.place(column);
-    const std::uint32_t label = labels_.data()[place.smaller];
-    return place.present == 0 ? RankedSet::kAbsent : label;
+    const Place place = this->place(column);
+    return place.present == 0 ? RankedSet::kAbsent : place.label;
+  }
+  /// What `label` tells, without a branch: for columns that cannot be predicted.
+  struct Place {
+    std::uint32_t label;    ///< of some column where this one is absent
+    std::uint32_t present;  ///< 1 for a column of the queries, else 0
+  };
+  Place place(Column column) const {
+    const RankedSet::Place place = members_.place(std::min(column, columns_));
+    return {labels_.data()[place.smaller], place.present};
   }
   std::int64_t bytes() const {
     return members_.bytes() + static_cast<std::int64_t>(labels_.size() * sizeof(std::uint32_t));
   }
 
  private:
-  std::int64_t columns_ = 0;
+  Column columns_ = 0;  // the first that no query has
   RankedSet members_;
   std::vector<std::uint32_t>
       labels_;  // by rank of the column among the query columns, and one more
