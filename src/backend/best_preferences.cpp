@@ -5,6 +5,22 @@
 
 namespace bulksim {
 
+namespace {
+
+/// pop_heap and push_heap in one pass, for a heap whose least is in front.
+void replace_front(std::vector<std::uint64_t>& heap, std::uint64_t value) {
+  std::size_t hole = 0;
+  for (std::size_t child = 1; child < heap.size(); child = 2 * hole + 1) {
+    child += child + 1 < heap.size() && heap[child + 1] < heap[child];
+    if (heap[child] >= value) break;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  heap[hole] = value;
+}
+
+}  // namespace
+
 BestPreferences::BestPreferences(std::int64_t queries, std::int64_t count)
     : count_(static_cast<std::size_t>(count)),
       best_(static_cast<std::size_t>(queries)),
@@ -19,9 +35,7 @@ void BestPreferences::offer(std::int64_t query, std::span<const std::uint64_t> p
       best.push_back(preference);
       std::push_heap(best.begin(), best.end(), std::greater<>());
     } else if (preference > best.front()) {
-      std::pop_heap(best.begin(), best.end(), std::greater<>());
-      best.back() = preference;
-      std::push_heap(best.begin(), best.end(), std::greater<>());
+      replace_front(best, preference);
     }
   }
   if (best.size() == count_) floors_[at].store(best.front(), std::memory_order_relaxed);

@@ -79,13 +79,13 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
       close();
     const RankedSet::Place place = block.present().place(entry.label);
     const SearchColumn& column = block.columns()[place.smaller];
+    // whether it is present cannot be predicted: counted 0 or 1 times
+    const auto times = static_cast<float>(static_cast<std::int32_t>(place.present));
     columns[count] = {column.start, column.size, entry.coarse, column.sum};
-    if (place.present != 0) {
-      ++count;
-      postings += column.size;
-      squares += entry.weight * entry.weight;
-      most += std::fabs(static_cast<float>(entry.coarse)) * static_cast<float>(column.peak);
-    }
+    count += place.present;
+    postings += std::int64_t{column.size} * place.present;
+    squares += times * entry.weight * entry.weight;
+    most += times * std::fabs(static_cast<float>(entry.coarse)) * static_cast<float>(column.peak);
   }
   while (band < kBands)
     close();

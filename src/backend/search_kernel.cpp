@@ -62,34 +62,55 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
   return result;
 }
 
+#if HWY_TARGET <= HWY_AVX2  // what gathers fast
+
+static_assert(sizeof(LabelledEntry) == sizeof(std::int64_t));
+using Entries = hn::CappedTag<std::int64_t, 8>;
+using EntryVector = hn::Vec<Entries>;
+
+/// Products with all labels, and with those below `border`.
+HWY_INLINE void multiply(EntryVector entry, const std::int32_t* HWY_RESTRICT values,
+                         EntryVector border, EntryVector& all, EntryVector& below) {
+  const Entries d;
+  const hn::Repartition<std::int32_t, Entries> d32;
+  const auto label = hn::And(entry, hn::Set(d, 0xFFFFFFFF));
+  // 8 bytes from a place of 4: the upper half belongs to the next label and is not multiplied
+  const auto query =
+      hn::GatherOffset(d, reinterpret_cast<const std::int64_t*>(values), hn::ShiftLeft<2>(label));
+  const auto value = hn::ShiftRight<32>(entry);
+  const auto product = hn::MulEven(hn::BitCast(d32, query), hn::BitCast(d32, value));
+  all = hn::Add(all, product);
+  below = hn::Add(below, hn::IfThenElseZero(hn::Lt(label, border), product));
+}
+
 SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
                   const std::int32_t* HWY_RESTRICT values, std::uint32_t border) {
-  std::size_t at = 0;
-  SplitSum sum;
-#if HWY_TARGET <= HWY_AVX2  // what gathers fast
-  static_assert(sizeof(LabelledEntry) == sizeof(std::int64_t));
-  const hn::CappedTag<std::int64_t, 8> d;
-  const hn::Repartition<std::int32_t, decltype(d)> d32;
+  const Entries d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto low_half = hn::Set(d, 0xFFFFFFFF);
   const auto first_other = hn::Set(d, static_cast<std::int64_t>(border));
+  const auto* entries = reinterpret_cast<const std::int64_t*>(row);
   auto below = hn::Zero(d);
   auto all = hn::Zero(d);
+  std::size_t at = 0;
   for (; at + lanes <= size; at += lanes) {
-    const auto entry = hn::LoadU(d, reinterpret_cast<const std::int64_t*>(row + at));
-    const auto label = hn::And(entry, low_half);
-    // 8 bytes from a place of 4: the upper half belongs to the next label and is not multiplied
-    const auto query =
-        hn::GatherOffset(d, reinterpret_cast<const std::int64_t*>(values), hn::ShiftLeft<2>(label));
-    const auto value = hn::ShiftRight<32>(entry);
-    const auto product = hn::MulEven(hn::BitCast(d32, query), hn::BitCast(d32, value));
-    all = hn::Add(all, product);
-    below = hn::Add(below, hn::IfThenElseZero(hn::Lt(label, first_other), product));
+    multiply(hn::LoadU(d, entries + at), values, first_other, all, below);
   }
+  if (at < size) {  // what is not loaded has value 0
+    const auto rest = hn::MaskedLoad(hn::FirstN(d, size - at), d, entries + at);
+    multiply(rest, values, first_other, all, below);
+  }
+  SplitSum sum;
   sum.below = hn::GetLane(hn::SumOfLanes(d, below));
   sum.others = hn::GetLane(hn::SumOfLanes(d, all)) - sum.below;
-#endif
-  for (; at < size; ++at) {
+  return sum;
+}
+
+#else
+
+SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
+                  const std::int32_t* HWY_RESTRICT values, std::uint32_t border) {
+  SplitSum sum;
+  for (std::size_t at = 0; at < size; ++at) {
     const std::int64_t product = std::int64_t{values[row[at].label]} * row[at].value;
     const std::int64_t is_below = -static_cast<std::int64_t>(row[at].label < border);
     sum.below += product & is_below;
@@ -97,6 +118,8 @@ SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
   }
   return sum;
 }
+
+#endif
 
 SearchKernel search_kernel() {
   return {add, sweep, multiply};

@@ -1,7 +1,9 @@
 #include "bulksim/sparse/csr_matrix.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -33,6 +35,13 @@ HygieneCounts& HygieneCounts::operator+=(const HygieneCounts& other) {
 namespace {
 
 using Entry = std::pair<Column, double>;
+
+/// Neither 0 nor infinite nor no number, in one comparison.
+bool is_usual(double value) {
+  constexpr std::uint64_t kInfinity = std::uint64_t{0x7FF} << 53;
+  const std::uint64_t size = std::bit_cast<std::uint64_t>(value) << 1;  // without the sign
+  return size - 1 < kInfinity - 1;
+}
 
 /// Rewrites the entries of one row at a time; the output never overtakes the input.
 class Canonicalizer {
@@ -100,7 +109,7 @@ class Canonicalizer {
     const double* values = rows_.values.data();
     bool canonical = true;
     for (std::size_t at = begin; at < end; ++at)
-      canonical &= (values[at] != 0.0) & std::isfinite(values[at]);
+      canonical &= is_usual(values[at]);
     for (std::size_t at = begin + 1; at < end; ++at)
       canonical &= columns[at - 1] < columns[at];
     return canonical;

@@ -41,11 +41,9 @@ class RowAppender {
   void put_on_grid(std::span<const double> values) {
     const RowScale scale = row_scale(values);
     std::int32_t* to = out_.values.data() + end_;
-    bool all_kept = true;
-    for (std::size_t entry = 0; entry < values.size(); ++entry) {
+    for (std::size_t entry = 0; entry < values.size(); ++entry)
       to[entry] = to_grid(values[entry], scale, grid_);
-      all_kept &= to[entry] != 0;
-    }
+    const bool all_kept = std::find(to, to + values.size(), 0) == to + values.size();
     end_ += all_kept ? values.size() : without_zeros(values.size());
     if (grid_.metric == Metric::kDot) {
       out_.norms.push_back(times_power_of_two(scale.norm, scale.exponent));

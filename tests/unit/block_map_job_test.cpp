@@ -3,14 +3,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "bulksim/core/forwarding_calls.hpp"
 #include "bulksim/job/estimate_job.hpp"
 #include "bulksim/job/repair_job.hpp"
 #include "bulksim/job/report_job.hpp"
@@ -18,29 +16,13 @@
 #include "bulksim/job/verify_job.hpp"
 #include "bulksim/storage/block_map.hpp"
 #include "bulksim/storage/similarity_file.hpp"
+#include "failing_disk.hpp"
 #include "job_support.hpp"
 
 namespace bulksim::test {
 namespace {
 
 FileCalls& calls = system_file_calls();
-
-/// A disk that is full after some bytes.
-class SmallDisk final : public ForwardingCalls {
- public:
-  std::int64_t room = 0;
-
-  ssize_t pwrite(int fd, const void* from, std::size_t bytes, off_t at) override {
-    const std::lock_guard lock(mutex_);
-    room -= static_cast<std::int64_t>(bytes);
-    if (room >= 0) return ForwardingCalls::pwrite(fd, from, bytes, at);
-    errno = ENOSPC;
-    return -1;
-  }
-
- private:
-  std::mutex mutex_;
-};
 
 void flip(const std::string& path, std::int64_t at) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_write,
@@ -84,7 +66,7 @@ TEST(BlocksMode, GoesOnAfterAFullDiskToTheSameBytes) {
     JobBench bench;
     bench.config.mode = Mode::kBlocks;
     bench.config.commit.bytes = 1;
-    SmallDisk disk;
+    FailingDisk disk;
     disk.room = room;
     EXPECT_EQ(bench.run(disk), 74);
 

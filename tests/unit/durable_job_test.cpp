@@ -3,9 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <map>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "bulksim/job/versions_job.hpp"
 #include "bulksim/storage/similarity_file.hpp"
 #include "bulksim/storage/versions.hpp"
+#include "failing_disk.hpp"
 #include "job/publish_guard.hpp"
 #include "job_support.hpp"
 
@@ -38,31 +37,6 @@ std::map<std::string, std::pair<ino_t, std::int64_t>> facts_of(const std::string
   }
   return facts;
 }
-
-/// A disk that is full after some bytes, or whose sync fails.
-class FailingDisk final : public ForwardingCalls {
- public:
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
-  int failing_syncs = 0;
-
-  ssize_t pwrite(int fd, const void* from, std::size_t bytes, off_t at) override {
-    const std::lock_guard lock(mutex_);
-    room -= static_cast<std::int64_t>(bytes);
-    if (room >= 0) return ForwardingCalls::pwrite(fd, from, bytes, at);
-    errno = ENOSPC;
-    return -1;
-  }
-  int fdatasync(int fd) override {
-    const std::lock_guard lock(mutex_);
-    if (failing_syncs == 0) return ForwardingCalls::fdatasync(fd);
-    --failing_syncs;
-    errno = EIO;
-    return -1;
-  }
-
- private:
-  std::mutex mutex_;
-};
 
 /// Nothing gets a name with a certain end.
 class FailingRename final : public ForwardingCalls {

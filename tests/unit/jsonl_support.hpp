@@ -14,7 +14,7 @@ namespace bulksim::test {
 /// digits.
 struct JsonlNames {
   std::string row = "r";
-  std::string column;
+  std::string column = {};
   int digits = 4;
 };
 

@@ -103,7 +103,7 @@ BULKSIM_HOST_DEVICE float to_dot(std::int64_t sum, double inverse_one, double no
 
 /// 2^(-2 bits), exact in float32.
 inline float inverse_one(Grid grid) {
-  return std::ldexp(1.0f, -2 * grid.bits);
+  return static_cast<float>(times_power_of_two(1.0, -2 * grid.bits));
 }
 
 /// The definition of A(q,i): a merge of two canonical grid rows. Reference, and sample check.
