@@ -62,7 +62,7 @@ class RankedSet {
 /// by column. Item columns outside the vocabulary meet no query and are dropped early.
 class Vocabulary {
  public:
-  Vocabulary() : labels_(1) {}
+  Vocabulary() : labels_(1) { members_.reset(columns_); }
   explicit Vocabulary(const UnitRows& queries);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()) - 1; }
