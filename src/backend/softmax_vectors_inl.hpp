@@ -77,14 +77,13 @@ struct ExpVectors {
   FloatVector c5;
 };
 
-HWY_INLINE FloatVector short_exp2(FloatVector x) {
-  const Floats d;
-  auto power = hn::Set(d, kExp2C5);
-  power = hn::MulAdd(power, x, hn::Set(d, kExp2C4));
-  power = hn::MulAdd(power, x, hn::Set(d, kExp2C3));
-  power = hn::MulAdd(power, x, hn::Set(d, kExp2C2));
-  power = hn::MulAdd(power, x, hn::Set(d, kExp2C1));
-  return hn::MulAdd(power, x, hn::Set(d, 1.0f));
+HWY_INLINE FloatVector polynomial(FloatVector x, FloatVector c0, FloatVector c1, FloatVector c2,
+                                  FloatVector c3, FloatVector c4, FloatVector c5) {
+  auto sum = hn::MulAdd(c5, x, c4);
+  sum = hn::MulAdd(sum, x, c3);
+  sum = hn::MulAdd(sum, x, c2);
+  sum = hn::MulAdd(sum, x, c1);
+  return hn::MulAdd(sum, x, c0);
 }
 
 /// As block_exp.
@@ -92,16 +91,22 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
   const Floats d;
   const auto per_cosine = hn::Set(d, scale.per_cosine);
   const auto whole = hn::Round(hn::Mul(largest, per_cosine));
-  const auto factor = short_exp2(hn::NegMulAdd(largest, per_cosine, whole));
+  const auto c1 = hn::Set(d, kExp2C1);
+  const auto c2 = hn::Set(d, kExp2C2);
+  const auto c3 = hn::Set(d, kExp2C3);
+  const auto c4 = hn::Set(d, kExp2C4);
+  const auto c5 = hn::Set(d, kExp2C5);
+  const auto rest = hn::NegMulAdd(largest, per_cosine, whole);
+  const auto factor = polynomial(rest, hn::Set(d, 1.0f), c1, c2, c3, c4, c5);
   return {per_cosine,
           hn::Sub(largest, hn::Set(d, scale.reach)),
           hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kTermBits}), whole)),
           factor,
-          hn::Mul(factor, hn::Set(d, kExp2C1)),
-          hn::Mul(factor, hn::Set(d, kExp2C2)),
-          hn::Mul(factor, hn::Set(d, kExp2C3)),
-          hn::Mul(factor, hn::Set(d, kExp2C4)),
-          hn::Mul(factor, hn::Set(d, kExp2C5))};
+          hn::Mul(factor, c1),
+          hn::Mul(factor, c2),
+          hn::Mul(factor, c3),
+          hn::Mul(factor, c4),
+          hn::Mul(factor, c5)};
 }
 
 /// Rounds what is below 2^31. NearestInt takes care of larger values too, in four instructions
@@ -127,11 +132,7 @@ HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   const auto c = kReach == Reach::kAll ? cosine : hn::Max(cosine, e.least);
   const auto rounded = hn::MulAdd(c, e.per_cosine, e.shift);
   const auto r = hn::MulSub(c, e.per_cosine, hn::Sub(rounded, e.shift));
-  auto power = hn::MulAdd(e.c5, r, e.c4);
-  power = hn::MulAdd(power, r, e.c3);
-  power = hn::MulAdd(power, r, e.c2);
-  power = hn::MulAdd(power, r, e.c1);
-  power = hn::MulAdd(power, r, e.c0);
+  const auto power = polynomial(r, e.c0, e.c1, e.c2, e.c3, e.c4, e.c5);
   const auto bits = hn::Add(hn::BitCast(di, power), hn::ShiftLeft<23>(hn::BitCast(di, rounded)));
   return nearest_int(hn::BitCast(d, bits));
 }

@@ -20,6 +20,7 @@
 #include "job/strongest_blocks.hpp"
 #include "job/strongest_pairs.hpp"
 #include "job/verification.hpp"
+#include "storage/damaged.hpp"
 
 namespace bulksim {
 
@@ -178,9 +179,7 @@ Json describe_blocks(FileCalls& calls, const std::string& path, const Plan& plan
                      std::int64_t most) {
   const std::string file = version_folder(calls, path) + "/similarity.h5";
   const auto map = read_block_map(calls, file);
-  if (!map) {
-    throw Error(ExitCode::kDataError, "'" + file + "' lacks its block sums: the result is damaged");
-  }
+  if (!map) throw damaged(file, "lacks its block sums");
   Json json{{"schema", 1},
             {"kind", "block_sums"},
             {"file", file},

@@ -108,6 +108,17 @@ class Bench:
                 self.check(self.differences() == [],
                            f"{claim}: the same bytes, but {self.differences()}"))
 
+    def refuses(self, out, codes, words):
+        """The messages end in one sentence with these words, soon."""
+        seconds = max(2.0, 2 * self.pace)
+        start = time.monotonic()
+        code, messages = self.run(self.program, out, ranks=1, options=["--max-output", "1G"])
+        taken = time.monotonic() - start
+        self.check(code in codes, f"{out}: one of {codes}, not {code}")
+        last = messages.splitlines()[-1] if messages else ""
+        self.check("error: " in last and all(word in last for word in words), f"{out}: says {words}")
+        self.check(taken < seconds, f"{out}: within {seconds:.0f} s, not {taken:.1f} s")
+
     def differences(self, reference=None):
         mine, theirs = (files_of(out) for out in (self.out, reference or self.reference))
         return sorted(set(mine) ^ set(theirs)) + [

@@ -97,6 +97,21 @@ class NcclTest : public testing::Test {
     return thrown;
   }
 
+  /// What each rank says of a sum that follows a fault of rank 0's device.
+  template <class Break>
+  std::array<std::string, kRanks> all_reduce_after(const Break& break_device) {
+    deadline_ = 0.1;
+    return on_all_ranks([&](Communicator& control, int rank) {
+      const NcclWorld made = make_world(control);
+      std::vector<std::int64_t> values{1};
+      control.barrier();
+      if (rank == 0) break_device();
+      control.barrier();
+
+      made.world->all_reduce_sum(values);
+    });
+  }
+
   NcclWorld make_world(Communicator& control, const std::string& why_not = "") {
     return nccl::make_world(why_not.empty() ? &nccl_stand_in::kCalls : nullptr, why_not, control,
                             control.rank(), {.deadline_seconds = deadline_});
@@ -191,16 +206,7 @@ TEST_F(NcclTest, case_53_counts_that_differ_are_refused_by_all_before_any_data_m
 }
 
 TEST_F(NcclTest, AStuckDeviceIsGivenUpAtTheDeadline) {
-  deadline_ = 0.1;
-  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control);
-    std::vector<std::int64_t> values{1};
-    control.barrier();
-    if (rank == 0) emulator::stall_events();
-    control.barrier();
-
-    made.world->all_reduce_sum(values);
-  });
+  const auto thrown = all_reduce_after([] { emulator::stall_events(); });
 
   for (const std::string& sentence : thrown) {
     EXPECT_EQ(sentence.substr(0, 3), "69:");
@@ -210,17 +216,8 @@ TEST_F(NcclTest, AStuckDeviceIsGivenUpAtTheDeadline) {
 }
 
 TEST_F(NcclTest, NamesTheDeviceWhoseCallHasFailed) {
-  deadline_ = 0.1;
-
-  const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control);
-    std::vector<std::int64_t> values{1};
-    control.barrier();
-    if (rank == 0) emulator::fail_call("cudaMemcpyAsync", 1, cudaErrorInvalidValue);
-    control.barrier();
-
-    made.world->all_reduce_sum(values);
-  });
+  const auto thrown =
+      all_reduce_after([] { emulator::fail_call("cudaMemcpyAsync", 1, cudaErrorInvalidValue); });
 
   const auto named = std::count_if(thrown.begin(), thrown.end(), [](const std::string& sentence) {
     return sentence.starts_with("69: cannot copy to the device") &&

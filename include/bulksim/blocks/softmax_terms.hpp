@@ -48,13 +48,18 @@ inline constexpr float kExp2C3 = 0x1.c6b752p-5f;
 inline constexpr float kExp2C4 = 0x1.3cea88p-7f;
 inline constexpr float kExp2C5 = 0x1.5bba14p-10f;
 
+/// c0 + c1 x + .. + c5 x^5 by Horner's rule.
+BULKSIM_HOST_DEVICE float polynomial(float x, float c0, float c1, float c2, float c3, float c4,
+                                     float c5) {
+  float sum = fmaf(c5, x, c4);
+  sum = fmaf(sum, x, c3);
+  sum = fmaf(sum, x, c2);
+  sum = fmaf(sum, x, c1);
+  return fmaf(sum, x, c0);
+}
+
 BULKSIM_HOST_DEVICE float short_exp2(float x) {
-  float power = kExp2C5;
-  power = fmaf(power, x, kExp2C4);
-  power = fmaf(power, x, kExp2C3);
-  power = fmaf(power, x, kExp2C2);
-  power = fmaf(power, x, kExp2C1);
-  return fmaf(power, x, 1.0f);
+  return polynomial(x, 1.0f, kExp2C1, kExp2C2, kExp2C3, kExp2C4, kExp2C5);
 }
 
 /// Bits of a term behind the point.
@@ -91,12 +96,7 @@ BULKSIM_HOST_DEVICE std::int32_t exp_term(float cosine, const BlockExp& block) {
   const float c = cosine < block.least ? block.least : cosine;
   const float rounded = fmaf(c, block.per_cosine, block.shift);
   const float r = fmaf(c, block.per_cosine, -(rounded - block.shift));
-  float power = block.c5;
-  power = fmaf(power, r, block.c4);
-  power = fmaf(power, r, block.c3);
-  power = fmaf(power, r, block.c2);
-  power = fmaf(power, r, block.c1);
-  power = fmaf(power, r, block.c0);
+  float power = polynomial(r, block.c0, block.c1, block.c2, block.c3, block.c4, block.c5);
   std::uint32_t bits = 0;
   std::uint32_t exponent = 0;  // n in its last bits
   std::memcpy(&bits, &power, sizeof bits);
