@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 
 from support import Bench, Reader, files_of, is_alive, ranks_of, wait_for
@@ -19,8 +20,16 @@ def kill(bench, launcher, whom):
             os.kill(victim, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    launcher.wait(30)
-    return wait_for(lambda: not any(map(is_alive, ranks)), 10)
+    gone = wait_for(lambda: not any(map(is_alive, ranks)), 40)
+    try:
+        launcher.wait(30)
+    except subprocess.TimeoutExpired:
+        # A rank that dies while it connects can block mpirun's PMIx server on its way out: a lock of
+        # Open MPI, which the batch system ends like this.
+        print(f"mpirun is blocked after a kill of {whom}", flush=True)
+        os.killpg(launcher.pid, signal.SIGKILL)
+        launcher.wait()
+    return gone
 
 
 def journalled(bench):

@@ -146,9 +146,10 @@ class Cluster:
         """Starts a job that was queued again, once every trace of its first attempt is gone; by
         itself Slurm waits two minutes."""
         def is_quiet():
-            steps = [path for node in self.nodes
-                     for path in (self.folder / node / "spool").glob(f"stepd.slurm.pmix.{number}.*")]
-            return not steps and self.job(number)["JobState"] == "PENDING"
+            traces = [path for node in self.nodes
+                      for pattern in (f"job{int(number):05}", f"*_{number}.*", f"*pmix.{number}.*")
+                      for path in (self.folder / node / "spool").glob(pattern)]
+            return not traces and self.job(number)["JobState"] == "PENDING"
         self.wait(is_quiet, 90)
         self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
         self.wait(lambda: self.job(number)["JobState"] != "PENDING", 90)
