@@ -14,6 +14,7 @@ constexpr float kRounding = 128.0f;
 // Costs in multiply-adds, measured.
 constexpr std::int64_t kCandidateCost = 30;  // beside its entries
 constexpr float kStartShare = 0.6f;
+constexpr std::size_t kCandidatesAhead = 3;
 
 }  // namespace
 
@@ -143,6 +144,10 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
   for (std::size_t at = 0; at < candidate_count_; ++at) {
     const Candidate& candidate = candidates_.data()[at];
     const std::int64_t item = block.rows().begin + candidate.item;
+    if (at + kCandidatesAhead < candidate_count_) {
+      const Candidate& later = candidates_.data()[at + kCandidatesAhead];
+      prefetch(items.row(block.rows().begin + later.item).data());
+    }
     const auto row = items.row(item);
     const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);
     visited += static_cast<std::int64_t>(row.size());

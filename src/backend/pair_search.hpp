@@ -25,6 +25,13 @@ struct SearchGoal {
   std::int64_t zeros = 0;
 };
 
+/// Asks for the first cache lines of what is read soon, at places that no processor foresees.
+inline void prefetch(const void* start) {
+  const char* line = static_cast<const char*>(start);
+  for (int at = 0; at < 3; ++at)
+    __builtin_prefetch(line + 64 * at);
+}
+
 /// A candidate with its exact sum.
 struct ExactPair {
   std::int64_t item;  ///< within the rows that the block was built of

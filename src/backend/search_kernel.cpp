@@ -22,8 +22,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 void add(const CoarsePosting* HWY_RESTRICT postings, std::size_t size, std::int32_t weight,
          std::int32_t* HWY_RESTRICT sums) {
-  for (std::size_t at = 0; at < size; ++at) {
-    sums[postings[at].item] += weight * postings[at].coarse;
+  const CoarsePosting* const end = postings + size;
+  for (; postings + 4 <= end; postings += 4) {  // items of a column differ
+    sums[postings[0].item] += weight * postings[0].coarse;
+    sums[postings[1].item] += weight * postings[1].coarse;
+    sums[postings[2].item] += weight * postings[2].coarse;
+    sums[postings[3].item] += weight * postings[3].coarse;
+  }
+  for (; postings < end; ++postings) {
+    sums[postings->item] += weight * postings->coarse;
   }
 }
 
@@ -36,26 +43,28 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
   const auto most = hn::Set(df, sieve.most);
   const auto limit = hn::Set(df, sieve.limit);
   auto total = hn::Zero(d);
-  SieveResult result;
-  for (std::size_t item = 0; item < items; item += lanes) {
-    const auto sum = hn::Load(d, sums + item);
-    total = hn::Add(total, sum);
-    const auto bound = hn::Add(hn::ConvertTo(df, sum),
-                               hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + item)), most));
-    const auto passes = hn::Ge(bound, limit);
-    if (HWY_UNLIKELY(!hn::AllFalse(df, passes))) {
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < items; first += 64) {
+    std::uint64_t left = 0;
+    for (std::size_t at = 0; at < 64; at += lanes) {
+      const auto sum = hn::Load(d, sums + first + at);
+      total = hn::Add(total, sum);
+      const auto more = hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + first + at)), most);
+      const auto passes = hn::Ge(hn::Add(hn::ConvertTo(df, sum), more), limit);
       std::uint8_t bytes[8] = {};
       hn::StoreMaskBits(df, passes, bytes);
-      std::uint32_t bits = bytes[0] | std::uint32_t{bytes[1]} << 8;
-      for (; bits != 0; bits &= bits - 1) {
-        const std::size_t at = item + hwy::Num0BitsBelowLS1Bit_Nonzero32(bits);
-        out[result.candidates++] = {static_cast<std::uint32_t>(at), sums[at]};
-      }
+      left |= (bytes[0] | std::uint64_t{bytes[1]} << 8) << at;
     }
-    hn::Store(hn::Zero(d), d, sums + item);
+    for (; left != 0; left &= left - 1) {
+      const std::size_t at = first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left);
+      out[count++] = {static_cast<std::uint32_t>(at), sums[at]};
+    }
+    for (std::size_t at = 0; at < 64; at += lanes)
+      hn::Store(hn::Zero(d), d, sums + first + at);
   }
   HWY_ALIGN std::int32_t each[16];
   hn::Store(total, d, each);
+  SieveResult result{count};
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     result.total += static_cast<std::uint32_t>(each[lane]);
   }

@@ -119,7 +119,6 @@ class SpmatSource final : public MatrixSource {
 
   void read(RowRange range, CsrMatrix& out) const override {
     BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= header_.rows);
-    out.clear();
     out.columns = header_.columns;
     const std::int64_t first = read_offsets(range, out.row_offsets);
     const auto count = static_cast<std::size_t>(out.nnz());

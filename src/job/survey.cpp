@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "bulksim/job/agreement.hpp"
+#include "bulksim/job/row_reader.hpp"
 
 namespace bulksim {
 
 namespace {
 
 constexpr std::int64_t kMostCounters = std::int64_t{1} << 20;
-constexpr std::int64_t kFramesAtOnce = 16;  // 16,384 rows: a few MiB of embeddings a read
+constexpr std::int64_t kFramesAtOnce = kRowsAtOnce / kFrameRows;
 
 template <class T>
 void append(std::vector<std::byte>& out, const T& value) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/core/checksum.hpp"
 #include "bulksim/core/tile_grid.hpp"
 
 namespace bulksim {
@@ -86,7 +88,18 @@ inline constexpr std::int64_t kMostRankedItems = std::int64_t{1} << 32;
 
 /// Order in which `keep` prefers the pairs of one query: larger is better, and no two items have
 /// the same. Its low half tells the item.
-std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::int64_t item, float score);
+inline std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::int64_t item,
+                                float score) {
+  // bits that order as the numbers do
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  std::uint64_t high = (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
+  if (cut.keep == Keep::kSample) {
+    high =
+        mix(mix(cut.seed, static_cast<std::uint64_t>(query)), static_cast<std::uint64_t>(item)) >>
+        32;
+  }
+  return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
+}
 /// The item and, of a kBest preference, the score that it was made of.
 std::int64_t item_of(std::uint64_t preference);
 float score_of(std::uint64_t preference);
