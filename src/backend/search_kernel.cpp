@@ -51,9 +51,9 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
       total = hn::Add(total, sum);
       const auto more = hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + first + at)), most);
       const auto passes = hn::Ge(hn::Add(hn::ConvertTo(df, sum), more), limit);
-      std::uint8_t bytes[8] = {};
-      hn::StoreMaskBits(df, passes, bytes);
-      left |= (bytes[0] | std::uint64_t{bytes[1]} << 8) << at;
+      std::uint64_t bits = 0;
+      hn::StoreMaskBits(df, passes, reinterpret_cast<std::uint8_t*>(&bits));
+      left |= bits << at;
     }
     for (; left != 0; left &= left - 1) {
       const std::size_t at = first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left);

@@ -24,6 +24,13 @@ void set_core_limit(rlim_t most) {
   setrlimit(RLIMIT_CORE, &limit);
 }
 
+/// Chunks of items come and go: a page that was given back costs more than what is written to it.
+/// Larger blocks go back at once, so that a rank holds what its plan counts.
+void hold_on_to_memory() {
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+}
+
 /// Ranks whose launcher is gone would work on beside those of the next attempt.
 void die_with_launcher() {
   const Launch launch = detect_launch([](const char* name) { return std::getenv(name); });
@@ -40,7 +47,7 @@ void allow_core_dumps() {
 }
 
 void prepare_process(Log& log) {
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  hold_on_to_memory();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   set_core_limit(0);

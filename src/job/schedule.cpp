@@ -19,12 +19,11 @@ constexpr std::int64_t kChunksInFlight = 3;  // two in the backend, one being re
 constexpr std::int64_t kUnitEntry = 8;       // column and grid value
 constexpr std::int64_t kReadEntry = 12;      // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
-constexpr std::int64_t kTileColumnsAtLeast = 4;  // reads of some MiB keep a disk busy
-constexpr double kTransferSeconds = 0.1;         // of the tiles of a chunk on their way down
-constexpr double kShareOfDevice = 0.7;           // of its free memory; as the backend takes it
-constexpr std::int64_t kItemBlock = 1024;        // items that a device inverts into one block
-constexpr int kMostWriters = 16;                 // threads that hash and write what comes down
-constexpr int kTilesOnTheirWay = 4;              // beside those that are being written
+constexpr double kTransferSeconds = 0.1;   // of the tiles of a chunk on their way down
+constexpr double kShareOfDevice = 0.7;     // of its free memory; as the backend takes it
+constexpr std::int64_t kItemBlock = 1024;  // items that a device inverts into one block
+constexpr int kMostWriters = 16;           // threads that hash and write what comes down
+constexpr int kTilesOnTheirWay = 4;        // beside those that are being written
 
 /// Nonzeros of the fullest run of `length` rows that begins at a multiple of it.
 std::int64_t fullest(const InputSurvey& survey, std::int64_t length) {
@@ -189,10 +188,8 @@ TileContent content_of(const Plan& plan) {
 }
 
 void fit_processors(const RankResources& resources, Schedule& schedule) {
-  // every thread should find a column of tiles to work on
-  schedule.chunk_columns = std::max<std::int64_t>(kTileColumnsAtLeast, resources.threads);
-  schedule.chunk_limit = resources.threads > kTileColumnsAtLeast ? "a column of tiles a thread"
-                                                                 : "reads that keep a disk busy";
+  schedule.chunk_columns = resources.threads;
+  schedule.chunk_limit = "a column of tiles a thread";
 }
 
 }  // namespace

@@ -36,11 +36,10 @@ namespace {
 
 using Entry = std::pair<Column, double>;
 
-/// Neither 0 nor infinite nor no number, in one comparison.
-bool is_usual(double value) {
-  constexpr std::uint64_t kInfinity = std::uint64_t{0x7FF} << 53;
-  const std::uint64_t size = std::bit_cast<std::uint64_t>(value) << 1;  // without the sign
-  return size - 1 < kInfinity - 1;
+/// Its highest bit is set for 0, the infinities and what is no number.
+std::uint64_t unusual(double value) {
+  const std::uint64_t size = std::bit_cast<std::uint64_t>(value) & ~(std::uint64_t{1} << 63);
+  return (size - 1) | (size + (std::uint64_t{1} << 52));
 }
 
 /// Rewrites the entries of one row at a time; the output never overtakes the input.
@@ -107,12 +106,13 @@ class Canonicalizer {
   bool is_canonical(std::size_t begin, std::size_t end) const {
     const Column* columns = rows_.col_indices.data();
     const double* values = rows_.values.data();
-    bool canonical = true;
+    std::uint64_t marks = 0;
     for (std::size_t at = begin; at < end; ++at)
-      canonical &= is_usual(values[at]);
+      marks |= unusual(values[at]);
+    std::uint32_t descents = 0;
     for (std::size_t at = begin + 1; at < end; ++at)
-      canonical &= columns[at - 1] < columns[at];
-    return canonical;
+      descents |= static_cast<std::uint32_t>(columns[at - 1] >= columns[at]);
+    return (marks >> 63) == 0 && descents == 0;
   }
 
   void keep(Column column, double value) {
