@@ -123,8 +123,8 @@ std::int64_t cells_without_cosine(const Surveys& surveys) {
 }
 
 /// Throws Error (64) for wishes that these inputs cannot fulfil. Where both sides are the same
-/// rows, each pair is looked for once; lists of the best are not mirrored, since the floor of each
-/// query leaves out more than half of the work.
+/// rows, each pair is looked for once; lists of the best are not mirrored: the floor of its query
+/// leaves out three quarters of the work of a pair, the lower floor of both its rows next to none.
 ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape) {
   if (config.zero_rows == ZeroRows::kNan) {
     throw Error(ExitCode::kUsage,
