@@ -36,7 +36,6 @@ find_path(BULKSIM_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 set(BULKSIM_CUDA_NEEDS
   backend/best_preferences.cpp
   backend/labelled_rows.cpp
-  backend/pair_cut.cpp
   backend/pair_filter.cpp
   backend/tile_checks.cpp
   backend/tile_offers.cpp

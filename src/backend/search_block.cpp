@@ -8,7 +8,6 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kPadding = 64;
 constexpr float kUp = 1.0f + 0x1p-20f;
 constexpr double kStepsOfOne = 0x1.8p52;  // what is added to this is rounded to a whole number
 
@@ -17,7 +16,7 @@ constexpr double kStepsOfOne = 0x1.8p52;  // what is added to this is rounded to
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
   unit_ = items.unit();
-  padded_ = static_cast<std::size_t>(divide_up(rows.size(), kPadding)) * kPadding;
+  padded_ = static_cast<std::size_t>(divide_up(rows.size(), kSweptAtOnce) * kSweptAtOnce);
   measure(items, queries);
   invert(items, queries.vocabulary().size());
 }

@@ -15,6 +15,8 @@ namespace bulksim {
 
 /// Items of one block: their sums, 4 bytes each, stay in the L1 cache.
 inline constexpr std::int64_t kSearchItems = 4096;
+/// Items that a sweep decides on at once, a bit each; blocks are padded to a multiple.
+inline constexpr std::int64_t kSweptAtOnce = 64;
 
 struct CoarsePosting {
   std::uint16_t item;   ///< within the block
@@ -47,7 +49,7 @@ class SearchBlock {
   double norm() const { return norm_; }
   double unit() const { return unit_; }  ///< as LabelledRows
   /// Length of each item in the labels of the bands up to `band`, over norm(), rounded up;
-  /// padded with zeros to a multiple of 64 items.
+  /// padded with zeros to a multiple of kSweptAtOnce items.
   const float* lengths(std::size_t band) const { return lengths_.data() + band * padded_; }
   float longest(std::size_t band) const { return longest_[band]; }
   float mean(std::size_t band) const { return mean_[band]; }

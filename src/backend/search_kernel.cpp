@@ -44,9 +44,9 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
   const auto limit = hn::Set(df, sieve.limit);
   auto total = hn::Zero(d);
   std::size_t count = 0;
-  for (std::size_t first = 0; first < items; first += 64) {
+  for (std::size_t first = 0; first < items; first += kSweptAtOnce) {
     std::uint64_t left = 0;
-    for (std::size_t at = 0; at < 64; at += lanes) {
+    for (std::size_t at = 0; at < kSweptAtOnce; at += lanes) {
       const auto sum = hn::Load(d, sums + first + at);
       total = hn::Add(total, sum);
       const auto more = hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + first + at)), most);
@@ -59,7 +59,7 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
       const std::size_t at = first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left);
       out[count++] = {static_cast<std::uint32_t>(at), sums[at]};
     }
-    for (std::size_t at = 0; at < 64; at += lanes)
+    for (std::size_t at = 0; at < kSweptAtOnce; at += lanes)
       hn::Store(hn::Zero(d), d, sums + first + at);
   }
   HWY_ALIGN std::int32_t each[16];

@@ -39,8 +39,8 @@ struct SearchKernel {
   /// Adds weight x coarse for each posting.
   void (*add)(const CoarsePosting* postings, std::size_t size, std::int32_t weight,
               std::int32_t* sums);
-  /// Looks at all `items` sums (a multiple of 64), writes the candidates, items ascending, and
-  /// leaves zeros. `out` has room for all.
+  /// Looks at all `items` sums (a multiple of kSweptAtOnce), writes the candidates, items
+  /// ascending, and leaves zeros. `out` has room for all.
   SieveResult (*sweep)(std::int32_t* sums, std::size_t items, const Sieve& sieve, Candidate* out);
 
   /// Sum of the products of a row with a query's `values`, which are by label.

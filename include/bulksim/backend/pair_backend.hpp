@@ -100,9 +100,14 @@ inline std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::i
   }
   return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
 }
-/// The item and, of a kBest preference, the score that it was made of.
-std::int64_t item_of(std::uint64_t preference);
-float score_of(std::uint64_t preference);
+inline std::int64_t item_of(std::uint64_t preference) {
+  return static_cast<std::int64_t>(~preference & 0xFFFFFFFF);
+}
+/// The score that a kBest preference was made of.
+inline float score_of(std::uint64_t preference) {
+  const auto high = static_cast<std::uint32_t>(preference >> 32);
+  return std::bit_cast<float>((high >> 31) != 0 ? high & 0x7FFFFFFFU : ~high);
+}
 
 struct ScoredItem {
   std::int64_t item = 0;  ///< row of the item matrix
@@ -149,7 +154,14 @@ struct PairWork {
   std::int64_t products = 0;         ///< multiply-adds of the bounds
   std::int64_t useful_products = 0;  ///< multiply-adds of all cells
 
-  PairWork& operator+=(const PairWork& other);
+  PairWork& operator+=(const PairWork& other) {
+    cells += other.cells;
+    skipped += other.skipped;
+    candidates += other.candidates;
+    products += other.products;
+    useful_products += other.useful_products;
+    return *this;
+  }
 };
 
 /// Computes the wanted pairs of tiles on one device, asynchronously; checks each tile as far as it
