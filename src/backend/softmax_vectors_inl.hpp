@@ -35,14 +35,17 @@ struct NonzeroList {
   FloatVector largest;  // in each lane; -2 where there was none
 };
 
-/// From the register: the kernel has no time for more loads.
-HWY_INLINE void append_nonzero(const GroupScores& scores, NonzeroList& list) {
+/// From registers: the kernel has no time for more loads.
+template <std::size_t kGroups>
+HWY_INLINE void append_nonzero(const GroupScores (&groups)[kGroups], NonzeroList& list) {
   const Floats d;
-  for (const FloatVector& cosines : scores.vectors) {
-    const auto nonzero = hn::Ne(cosines, hn::Zero(d));
-    hn::StoreU(hn::Compress(cosines, nonzero), d, list.values + list.size);
-    list.size += hn::CountTrue(d, nonzero);
-    list.largest = hn::IfThenElse(nonzero, hn::Max(list.largest, cosines), list.largest);
+  for (const GroupScores& scores : groups) {
+    for (const FloatVector& cosines : scores.vectors) {
+      const auto nonzero = hn::Ne(cosines, hn::Zero(d));
+      hn::StoreU(hn::Compress(cosines, nonzero), d, list.values + list.size);
+      list.size += hn::CountTrue(d, nonzero);
+      list.largest = hn::IfThenElse(nonzero, hn::Max(list.largest, cosines), list.largest);
+    }
   }
 }
 

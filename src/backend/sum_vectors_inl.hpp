@@ -76,6 +76,10 @@ struct GroupScores {
   static constexpr std::size_t kVectors = kGroupItems / hn::MaxLanes(Floats());
   using Half = hn::Rebind<float, Sums>;
 
+  HWY_INLINE GroupScores() {
+    for (FloatVector& zeros : vectors)
+      zeros = hn::Zero(Floats());
+  }
 #if HWY_TARGET == HWY_SCALAR
   HWY_INLINE GroupScores(hn::Vec<Half> low, hn::Vec<Half> high) : vectors{low, high} {}
 #else
