@@ -88,9 +88,7 @@ JobConfig config_of_groups(const JobConfig& config, const Plan& plan, std::int64
 
 /// The same blocks, in rows instead of groups.
 BlockMap in_rows(BlockMap map, const Plan& plan, std::int64_t stride) {
-  const FineGrid fine(plan.grid);
-  map.block_queries = fine.block().queries;
-  map.block_items = fine.block().items;
+  map.tile = plan.grid.tile();
   map.is_estimate = true;
   for (auto* sums : {&map.fine, &map.coarse}) {
     for (double& sum : *sums)

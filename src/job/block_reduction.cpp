@@ -38,8 +38,7 @@ BlockMap empty_block_map(const Plan& plan) {
   const FineGrid fine(plan.grid);
   BlockMap map;
   map.softmax_scale = plan.softmax_scale.value_or(0.0);
-  map.block_queries = fine.block().queries;
-  map.block_items = fine.block().items;
+  map.tile = plan.grid.tile();
   map.rows = fine.rows();
   map.columns = fine.columns();
   map.coarse_rows = divide_up(map.rows, kCoarseBlocks);

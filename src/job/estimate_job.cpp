@@ -36,7 +36,7 @@ Json describe(const BlockMap& map, const JobConfig& config, const EstimateOption
             {"softmax_scale", map.softmax_scale},
             {"stride", config.stride},
             {"blocks", {{"rows", map.rows}, {"columns", map.columns}}},
-            {"block", {{"queries", map.block_queries}, {"items", map.block_items}}},
+            {"block", {{"queries", map.block().queries}, {"items", map.block().items}}},
             {"selected", std::count(mask.begin(), mask.end(), 1)},
             {"seconds", seconds}};
   json["strongest"] = strongest_blocks(map, kListed);
@@ -69,7 +69,7 @@ void print(const Json& json, std::ostream& out) {
 
 Recall recall_of(const BlockMap& estimate, const Selection& selection, const BlockMap& exact) {
   if (estimate.rows != exact.rows || estimate.columns != exact.columns ||
-      estimate.block_queries != exact.block_queries || estimate.block_items != exact.block_items) {
+      estimate.block() != exact.block()) {
     throw Error(
         ExitCode::kDataError,
         "the exact map has other blocks than the estimate: estimate with the inputs and the "

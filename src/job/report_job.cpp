@@ -122,15 +122,16 @@ std::string Facts::table() const {
 /// Part of all items that a column of `width` fine blocks holds.
 double even_share(const BlockMap& map, std::int64_t items, std::int64_t column,
                   std::int64_t width) {
-  const std::int64_t begin = column * width * map.block_items;
-  const std::int64_t end = std::min(begin + width * map.block_items, items);
+  const std::int64_t begin = map.items(column * width).begin;
+  const std::int64_t end = std::min(map.items((column + 1) * width - 1).end, items);
   return static_cast<double>(std::max<std::int64_t>(end - begin, 1)) / static_cast<double>(items);
 }
 
 /// How many times its even share each block holds, for blocks of `width` x `width` fine ones.
 HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<double>& sums,
                  std::int64_t rows, std::int64_t columns, std::int64_t width) {
-  HeatMap heat{rows, columns, map.rows * map.block_queries, map.columns * map.block_items, {}, {}};
+  HeatMap heat{rows, columns, map.queries(map.rows - 1).end, map.items(map.columns - 1).end,
+               {},   {}};
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t live = 0;
     for (std::int64_t fine = row * width; fine < std::min((row + 1) * width, map.rows); ++fine)
@@ -145,8 +146,8 @@ HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<doub
   return heat;
 }
 
-std::string range_text(std::int64_t block, std::int64_t size, std::int64_t total) {
-  return grouped(block * size) + " – " + grouped(std::min((block + 1) * size, total) - 1);
+std::string range_text(RowRange block, std::int64_t total) {
+  return grouped(block.begin) + " – " + grouped(std::min(block.end, total) - 1);
 }
 
 std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShape shape,
@@ -160,8 +161,8 @@ std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShap
     const std::int64_t column = order[static_cast<std::size_t>(place)] % map.columns;
     if (place == 0) first = map.share[at];
     rows += "<tr><td>" + std::to_string(place + 1) + "</td><td>" +
-            range_text(row, map.block_queries, shape.queries) + "</td><td>" +
-            range_text(column, map.block_items, shape.items) + "</td><td>" +
+            range_text(map.queries(row), shape.queries) + "</td><td>" +
+            range_text(map.items(column), shape.items) + "</td><td>" +
             formatted("%.3f %%", 100 * map.share[at]) + "</td><td>" +
             formatted("%.3g×", heat.lift[at]) + "</td><td class=\"bar\"><i style=\"width:" +
             formatted("%.1f", first > 0 ? 100 * map.share[at] / first : 0.0) +
@@ -191,8 +192,8 @@ void add_block_map(const BlockMap& map, MatrixShape shape, const ReportOptions& 
       formatted("%g", map.softmax_scale) +
       " × cosine. A block shows how much of the mass of its queries falls on its items, against "
       "an even spread: 1× is what chance would give it.</p>\n<figure>" +
-      draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block_queries) + " queries × " +
-      grouped(map.block_items) + " items. " +
+      draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block().queries) + " queries × " +
+      grouped(map.block().items) + " items. " +
       selection_text(options.outlined, chosen, std::ssize(map.share)) + "</figcaption></figure>\n";
   if (map.coarse_rows * map.coarse_columns < map.rows * map.columns) {
     body += "<figure>" +
@@ -223,8 +224,8 @@ std::string write_report(FileCalls& calls, const ReportOptions& options) {
   facts.add_tiles(page);
   if (map) {
     const MatrixShape shape{
-        facts.get<std::int64_t>("/queries/rows").value_or(map->rows * map->block_queries),
-        facts.get<std::int64_t>("/items/rows").value_or(map->columns * map->block_items)};
+        facts.get<std::int64_t>("/queries/rows").value_or(map->queries(map->rows - 1).end),
+        facts.get<std::int64_t>("/items/rows").value_or(map->items(map->columns - 1).end)};
     add_block_map(*map, shape, options, page);
   } else {
     page.sections.push_back({"Block map",

@@ -187,7 +187,7 @@ Json describe_blocks(FileCalls& calls, const std::string& path, const Plan& plan
             {"items", plan.grid.shape().items},
             {"softmax_scale", map->softmax_scale},
             {"blocks", {{"rows", map->rows}, {"columns", map->columns}}},
-            {"block", {{"queries", map->block_queries}, {"items", map->block_items}}}};
+            {"block", {{"queries", map->block().queries}, {"items", map->block().items}}}};
   add_backend(calls, file, json);
   add_attributes(attributes_of(plan), json);
   json["strongest"] = strongest_blocks(*map, most);

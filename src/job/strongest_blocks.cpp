@@ -11,8 +11,8 @@ nlohmann::ordered_json strongest_blocks(const BlockMap& map, std::int64_t most) 
   auto blocks = nlohmann::ordered_json::array();
   for (const std::int64_t block : by_share(map.share)) {
     if (std::ssize(blocks) == most) break;
-    blocks.push_back({{"query_row", block / map.columns * map.block_queries},
-                      {"item_row", block % map.columns * map.block_items},
+    blocks.push_back({{"query_row", map.queries(block / map.columns).begin},
+                      {"item_row", map.items(block % map.columns).begin},
                       {"share", map.share[static_cast<std::size_t>(block)]}});
   }
   return blocks;

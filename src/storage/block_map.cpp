@@ -1,5 +1,8 @@
 #include "bulksim/storage/block_map.hpp"
 
+#include <limits>
+
+#include "bulksim/blocks/fine_grid.hpp"
 #include "bulksim/storage/part_file.hpp"
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
@@ -39,13 +42,31 @@ std::vector<T> read(const h5::File& file, const char* name, h5::Element element,
   return values;
 }
 
+/// The blocks of a matrix without an end.
+FineGrid endless(TileShape tile) {
+  constexpr std::int64_t kRows = std::numeric_limits<std::int64_t>::max() / 2;
+  return FineGrid(TileGrid({kRows, kRows}, tile));
+}
+
 }  // namespace
+
+TileShape BlockMap::block() const {
+  return endless(tile).block();
+}
+
+RowRange BlockMap::queries(std::int64_t row) const {
+  return endless(tile).queries(row);
+}
+
+RowRange BlockMap::items(std::int64_t column) const {
+  return endless(tile).items(column);
+}
 
 void write_block_map(const h5::File& file, const BlockMap& map) {
   using enum h5::Element;
   h5::write_attributes(file, {{"softmax_scale", map.softmax_scale},
-                              {"block_queries", map.block_queries},
-                              {"block_items", map.block_items},
+                              {"block_queries", map.block().queries},
+                              {"block_items", map.block().items},
                               {"block_rows", map.rows},
                               {"block_columns", map.columns},
                               {"coarse_rows", map.coarse_rows},
@@ -75,8 +96,8 @@ std::optional<BlockMap> read_block_map(FileCalls& calls, const std::string& path
   const Scalars scalars{attributes, place};
   BlockMap map;
   map.softmax_scale = scalars.get<double>("softmax_scale");
-  map.block_queries = scalars.get<std::int64_t>("block_queries");
-  map.block_items = scalars.get<std::int64_t>("block_items");
+  map.tile = {scalars.get<std::int64_t>("tile_queries"), scalars.get<std::int64_t>("tile_items")};
+  if (map.tile.queries < 1 || map.tile.items < 1) throw damaged(place, "has tiles of no rows");
   map.rows = scalars.get<std::int64_t>("block_rows");
   map.columns = scalars.get<std::int64_t>("block_columns");
   map.coarse_rows = scalars.get<std::int64_t>("coarse_rows");

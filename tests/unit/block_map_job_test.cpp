@@ -3,8 +3,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -135,6 +137,31 @@ TEST(Show, OfBlockSumsAloneTellsTheirStrongestBlocks) {
   EXPECT_EQ(told["strongest"][0]["share"], *std::ranges::max_element(map->share));
   EXPECT_NE(text.str().find("120 queries x 3000 items"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("share of its queries"), std::string::npos) << text.str();
+}
+
+TEST(Show, NamesTheFirstRowsOfBlocksThatEndWithTheirTile) {
+  JobBench bench;
+  bench.config.mode = Mode::kBlocks;
+  bench.config.tile = TileShape{64, 1500};
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+  std::ostringstream json;
+
+  show(calls, bench.config.output, 100, ShowFormat::kJson, json);
+  ReportOptions options;
+  options.path = bench.config.output;
+  options.output = bench.config.output + ".html";
+  write_report(calls, options);
+
+  std::set<std::pair<int, int>> first_rows;
+  const auto told = nlohmann::json::parse(json.str());
+  for (const auto& block : told["strongest"])
+    first_rows.emplace(block["query_row"], block["item_row"]);
+  const std::set<std::pair<int, int>> expected{{0, 0},  {0, 1024},  {0, 1500},  {0, 2524},
+                                               {64, 0}, {64, 1024}, {64, 1500}, {64, 2524}};
+  EXPECT_EQ(first_rows, expected);
+  const std::string page = read_text(calls, options.output);
+  for (const char* rows : {"64 – 119", "1,024 – 1,499", "1,500 – 2,523", "2,524 – 2,999"})
+    EXPECT_NE(page.find(rows), std::string::npos) << rows;
 }
 
 TEST(Report, IsOnePageThatNeedsNothingElse) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bulksim/core/file.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
 
 namespace bulksim {
 
@@ -18,8 +20,7 @@ namespace bulksim {
 /// selected, which are all of them where nothing was left out.
 struct BlockMap {
   double softmax_scale = 0.0;
-  std::int64_t block_queries = 0;  ///< query rows of a fine block in the middle of the matrix
-  std::int64_t block_items = 0;
+  TileShape tile;            ///< of the matrix; fine blocks are cut from each, see FineGrid
   std::int64_t rows = 0;     ///< of fine blocks
   std::int64_t columns = 0;  ///< of fine blocks
   std::int64_t coarse_rows = 0;
@@ -30,6 +31,12 @@ struct BlockMap {
   std::vector<double> share;
   std::vector<std::int64_t> live_rows;
   std::vector<std::uint8_t> mask;
+
+  /// Extent of a fine block in the middle of the matrix.
+  TileShape block() const;
+  /// Query rows of a row of fine blocks, items of a column; the last may end behind the matrix.
+  RowRange queries(std::int64_t row) const;
+  RowRange items(std::int64_t column) const;
 
   bool operator==(const BlockMap&) const = default;
 };
