@@ -112,14 +112,16 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 /// Adds the dense columns to the items [begin, end), a whole number of steps, rounds, stores and
 /// leaves zeros for the next query. Returns the sum of all A.
 ///
-/// Scores go to the list one step late. Where it stores them depends on how many are not 0, and the
-/// sums of the next step are loaded before that is known: behind such stores the processor would
-/// often wait with these loads. At some addresses that took the terms half as long again.
+/// Scores go to the list one step late (the first time zeros, of which it takes none). Where it
+/// stores them depends on how many are not 0, and the sums of the next step are loaded before that
+/// is known: behind such stores the processor would often wait with these loads. At some addresses
+/// that took the terms half as long again.
 template <class Scores, Identities kIdentities, Terms kTerms>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
                                 float* HWY_RESTRICT out, NonzeroList& nonzero) {
   const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
+  const bool lists_nonzero = kTerms == Terms::kOn && pass.lists_nonzero;
   GroupScores late[kGroups];
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
     fetch_lines_ahead(out);
@@ -133,9 +135,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
         groups[g] = add(groups[g], multiply(column.weight, values + g * kGroupItems));
       }
     }
-    if constexpr (kTerms == Terms::kOn) {
-      if (pass.lists_nonzero) append_nonzero(late, nonzero);
-    }
+    if (lists_nonzero) append_nonzero(late, nonzero);
     for (std::size_t g = 0; g < kGroups; ++g) {
       const std::size_t at = item + g * kGroupItems;
       total = add(total, groups[g]);
@@ -147,9 +147,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       store(zero, pass.sums + at);
     }
   }
-  if constexpr (kTerms == Terms::kOn) {
-    if (pass.lists_nonzero) append_nonzero(late, nonzero);
-  }
+  if (lists_nonzero) append_nonzero(late, nonzero);
   HWY_ALIGN std::int64_t lanes[kLanes];
   hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
   std::uint64_t sum = 0;
@@ -172,7 +170,8 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
   }
 
   const auto items = static_cast<std::size_t>(block.items());
-  const bool is_full = (!kCompresses || parted.dense >= kDenseRow) && items % kFineRows == 0;
+  const bool is_full =
+      !query.empty() && items % kFineRows == 0 && (!kCompresses || parted.dense >= kDenseRow);
   const LastPass pass{sums,  block.dense(), scratch.dense(), parted.dense, task.column_sums,
                       scale, !is_full};
   std::int64_t failed = 0;
@@ -189,11 +188,10 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     }
     failed += sum != parted.expected[begin / kFineRows];
     if constexpr (kTerms == Terms::kOn) {
-      if (!query.empty()) {
-        *terms =
-            is_full
-                ? term_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one)
-                : term_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+      if (is_full) {
+        *terms = term_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+      } else if (!query.empty()) {
+        *terms = term_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
       }
       ++terms;
     }

@@ -76,6 +76,7 @@ struct GroupScores {
   static constexpr std::size_t kVectors = kGroupItems / hn::MaxLanes(Floats());
   using Half = hn::Rebind<float, Sums>;
 
+  /// Zeros.
   HWY_INLINE GroupScores() {
     for (FloatVector& zeros : vectors)
       zeros = hn::Zero(Floats());

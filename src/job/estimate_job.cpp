@@ -29,6 +29,16 @@ double sum_of(const std::vector<double>& values, const std::vector<std::uint8_t>
   return sum;
 }
 
+/// Whether the blocks of both maps begin at the same rows.
+bool cut_alike(const BlockMap& a, const BlockMap& b) {
+  if (a.rows != b.rows || a.columns != b.columns) return false;
+  for (std::int64_t row = 0; row < a.rows; ++row)
+    if (a.queries(row).begin != b.queries(row).begin) return false;
+  for (std::int64_t column = 0; column < a.columns; ++column)
+    if (a.items(column).begin != b.items(column).begin) return false;
+  return true;
+}
+
 Json describe(const BlockMap& map, const JobConfig& config, const EstimateOptions& options,
               double seconds, const std::optional<Recall>& recall) {
   const auto mask = select_blocks(map.share, options.selection);
@@ -68,8 +78,7 @@ void print(const Json& json, std::ostream& out) {
 }  // namespace
 
 Recall recall_of(const BlockMap& estimate, const Selection& selection, const BlockMap& exact) {
-  if (estimate.rows != exact.rows || estimate.columns != exact.columns ||
-      estimate.block() != exact.block()) {
+  if (!cut_alike(estimate, exact)) {
     throw Error(
         ExitCode::kDataError,
         "the exact map has other blocks than the estimate: estimate with the inputs and the "

@@ -130,8 +130,11 @@ double even_share(const BlockMap& map, std::int64_t items, std::int64_t column,
 /// How many times its even share each block holds, for blocks of `width` x `width` fine ones.
 HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<double>& sums,
                  std::int64_t rows, std::int64_t columns, std::int64_t width) {
-  HeatMap heat{rows, columns, map.queries(map.rows - 1).end, map.items(map.columns - 1).end,
-               {},   {}};
+  HeatMap heat;
+  heat.rows = rows;
+  heat.columns = columns;
+  heat.query_rows = map.queries(map.rows - 1).end;
+  heat.item_rows = map.items(map.columns - 1).end;
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t live = 0;
     for (std::int64_t fine = row * width; fine < std::min((row + 1) * width, map.rows); ++fine)

@@ -229,6 +229,26 @@ TEST(Estimate, FindsTheBlocksThatHoldTheMass) {
   EXPECT_GT(json["recall"]["mass"].get<double>() / json["recall"]["best"].get<double>(), 0.95);
 }
 
+BlockMap even_map(std::int64_t columns, TileShape tile) {
+  BlockMap map;
+  map.tile = tile;
+  map.rows = 1;
+  map.columns = columns;
+  map.fine.assign(static_cast<std::size_t>(columns), 1.0);
+  map.share.assign(map.fine.size(), 1.0 / static_cast<double>(columns));
+  return map;
+}
+
+TEST(Estimate, IsComparedWithAMapOfTheSameBlocksAlone) {
+  const Selection half{SelectBy::kMass, 0.5};
+  const BlockMap map = even_map(4, {1024, 4096});
+
+  EXPECT_DOUBLE_EQ(recall_of(map, half, even_map(4, {1024, 8192})).mass, 0.5);
+  // of the same number and size, but cut at 1,500 and 2,000 items
+  EXPECT_THROW(recall_of(even_map(4, {1024, 1500}), half, even_map(4, {1024, 2000})), Error);
+  EXPECT_THROW(recall_of(map, half, even_map(5, {1024, 4096})), Error);
+}
+
 TEST(Selection, ComputesTheSelectedTilesAndMarksTheOthers) {
   JobBench whole;
   write_clusters(whole);
