@@ -26,7 +26,9 @@ void RowReader::append(RowRange range, UnitRows& out) {
   const RowRange frames{range.begin / kFrameRows * kFrameRows,
                         std::min(divide_up(range.end, kFrameRows) * kFrameRows, survey_.rows)};
   source_.read(frames, rows_);
-  canonicalize(rows_, Irregular::kAccept, source_.info().path, frames.begin);
+  if (!survey_.counts.all_canonical()) {
+    canonicalize(rows_, Irregular::kAccept, source_.info().path, frames.begin);
+  }
   for (std::int64_t begin = frames.begin; begin < frames.end; begin += kFrameRows) {
     const std::int64_t end = std::min(begin + kFrameRows, frames.end);
     const CsrView frame = rows_.view().slice({begin - frames.begin, end - frames.begin});

@@ -6,22 +6,26 @@ namespace bulksim {
 
 namespace {
 
-/// Rows that are written behind others, where there is room for all their entries.
+/// Writes rows behind others. All columns are there from the start, so that a row without an entry
+/// to drop stays where it is.
 class RowAppender {
  public:
-  RowAppender(Grid grid, std::int64_t nnz, UnitRows& out)
-      : grid_(grid), out_(out), end_(out.values.size()) {
-    out.col_indices.resize(end_ + static_cast<std::size_t>(nnz));
-    out.values.resize(end_ + static_cast<std::size_t>(nnz));
+  RowAppender(CsrView rows, Grid grid, UnitRows& out)
+      : grid_(grid), out_(out), from_(out.values.size()), end_(from_) {
+    const auto columns = rows.col_indices.subspan(static_cast<std::size_t>(rows.row_offsets[0]),
+                                                  static_cast<std::size_t>(rows.nnz()));
+    out.col_indices.insert(out.col_indices.end(), columns.begin(), columns.end());
+    out.values.resize(out.col_indices.size());
   }
 
-  void append(std::span<const Column> columns, std::span<const double> values) {
-    std::ranges::copy(columns, out_.col_indices.data() + end_);
-    if (grid_ == kIntegerGrid) {
-      put_integers(values);
+  void append(std::span<const double> values) {
+    const bool all_kept = grid_ == kIntegerGrid ? put_integers(values) : put_on_grid(values);
+    if (all_kept && end_ == from_) {
+      end_ += values.size();
     } else {
-      put_on_grid(values);
+      keep_nonzeros(values.size());
     }
+    from_ += values.size();
     out_.row_offsets.push_back(static_cast<std::int64_t>(end_));
   }
   void finish() {
@@ -31,41 +35,42 @@ class RowAppender {
 
  private:
   /// Integers are their own grid values.
-  void put_integers(std::span<const double> values) {
-    std::ranges::transform(values, out_.values.data() + end_,
+  bool put_integers(std::span<const double> values) {
+    std::ranges::transform(values, out_.values.data() + from_,
                            [](double value) { return static_cast<std::int32_t>(value); });
-    end_ += values.size();
     out_.norms.push_back(1.0);
+    return true;
   }
 
-  void put_on_grid(std::span<const double> values) {
+  /// Whether no grid value is 0.
+  bool put_on_grid(std::span<const double> values) {
     const RowScale scale = row_scale(values);
-    std::int32_t* to = out_.values.data() + end_;
-    for (std::size_t entry = 0; entry < values.size(); ++entry)
+    std::int32_t* to = out_.values.data() + from_;
+    std::int32_t zeros = 0;
+    for (std::size_t entry = 0; entry < values.size(); ++entry) {
       to[entry] = to_grid(values[entry], scale, grid_);
-    const bool all_kept = std::find(to, to + values.size(), 0) == to + values.size();
-    end_ += all_kept ? values.size() : without_zeros(values.size());
+      zeros |= static_cast<std::int32_t>(to[entry] == 0);
+    }
     if (grid_.metric == Metric::kDot) {
       out_.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
     }
+    return zeros == 0;
   }
 
-  /// Drops the entries of the row whose grid value is 0; returns how many are left.
-  std::size_t without_zeros(std::size_t size) {
-    Column* columns = out_.col_indices.data() + end_;
-    std::int32_t* values = out_.values.data() + end_;
-    std::size_t kept = 0;
-    for (std::size_t entry = 0; entry < size; ++entry) {
-      columns[kept] = columns[entry];
-      values[kept] = values[entry];
-      kept += values[entry] != 0;
+  void keep_nonzeros(std::size_t size) {
+    Column* columns = out_.col_indices.data();
+    std::int32_t* values = out_.values.data();
+    for (std::size_t at = from_; at < from_ + size; ++at) {
+      columns[end_] = columns[at];
+      values[end_] = values[at];
+      end_ += values[at] != 0;
     }
-    return kept;
   }
 
   Grid grid_;
   UnitRows& out_;
-  std::size_t end_;
+  std::size_t from_;  // where the next row was put
+  std::size_t end_;   // of the rows that were appended
 };
 
 }  // namespace
@@ -85,10 +90,9 @@ void UnitRows::clear() {
 
 void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out) {
   out.columns = canonical.columns;
-  RowAppender appender(grid, canonical.nnz(), out);
-  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
-    appender.append(canonical.columns_of(row), canonical.values_of(row));
-  }
+  RowAppender appender(canonical, grid, out);
+  for (std::int64_t row = 0; row < canonical.rows(); ++row)
+    appender.append(canonical.values_of(row));
   appender.finish();
 }
 

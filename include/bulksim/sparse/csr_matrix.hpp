@@ -61,6 +61,10 @@ struct HygieneCounts {
   std::int64_t duplicates = 0;      ///< entries added to an earlier one of the same column
   std::int64_t explicit_zeros = 0;  ///< stored or cancelled zeros that were dropped
 
+  /// Whether all rows were canonical as they were stored.
+  bool all_canonical() const {
+    return unsorted_rows == 0 && duplicates == 0 && explicit_zeros == 0;
+  }
   HygieneCounts& operator+=(const HygieneCounts& other);
   bool operator==(const HygieneCounts&) const = default;
 };

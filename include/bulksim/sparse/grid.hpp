@@ -68,11 +68,11 @@ inline double times_power_of_two(double x, int exponent) {
 
 /// Scale of a canonical row; `values` in ascending order of their columns, all nonzero.
 inline RowScale row_scale(std::span<const double> values) {
-  double largest = 0.0;
+  std::int64_t bits = 0;  // of the largest |x|: they order as the numbers do
   for (const double value : values)
-    largest = std::max(largest, std::fabs(value));
-  if (largest == 0.0) return {};
-  const int exponent = std::ilogb(largest);
+    bits = std::max(bits, std::bit_cast<std::int64_t>(std::fabs(value)));
+  if (bits == 0) return {};
+  const int exponent = std::ilogb(std::bit_cast<double>(bits));
   double squares = 0.0;
   for (const double value : values) {
     const double scaled = times_power_of_two(value, -exponent);
