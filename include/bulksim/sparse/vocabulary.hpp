@@ -11,14 +11,6 @@
 
 namespace bulksim {
 
-/// std::popcount, which is a call where the instruction set at hand may lack it.
-inline std::uint32_t count_bits(std::uint64_t bits) {
-  bits -= bits >> 1 & 0x5555555555555555;
-  bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
-  bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F;
-  return static_cast<std::uint32_t>(bits * 0x0101010101010101 >> 56);
-}
-
 /// A set of numbers below `size` with the rank of each: one bit a number and four bytes a word.
 ///
 /// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
@@ -45,7 +37,7 @@ class RankedSet {
   Place place(std::uint32_t number) const {
     const Word& word = words_.data()[number / 64];
     const std::uint64_t below = (std::uint64_t{1} << (number % 64)) - 1;
-    return {word.before + count_bits(word.bits & below),
+    return {word.before + static_cast<std::uint32_t>(std::popcount(word.bits & below)),
             static_cast<std::uint32_t>((word.bits >> (number % 64)) & 1)};
   }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
