@@ -48,8 +48,7 @@ class SearchQueries {
     const auto& norms = batch_->rows.norms;
     return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
   }
-  /// Labels below borders()[b] are in the bands up to b; an eighth of the entries of all queries
-  /// lies in each band.
+  /// Labels below borders()[b] are in the bands up to b, which grow with b.
   const std::array<std::uint32_t, kBands>& borders() const { return borders_; }
   /// Band of each label.
   const std::vector<std::uint8_t>& bands() const { return bands_; }
