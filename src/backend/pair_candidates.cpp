@@ -24,10 +24,9 @@ std::size_t PairSearch::sieve(std::size_t bands, float limit, const SearchBlock&
   const Cut& cut = cuts_[bands];
   add_columns(block, cut);
   const std::size_t lengths_of = bands == 0 ? 0 : bands - 1;
-  Sieve sieve{block.lengths(lengths_of), cut.rest, cut.most, limit};
-  const float most = std::min(cut.rest * block.longest(lengths_of), cut.most);
+  const Sieve sieve{block.lengths(lengths_of), cut.rest, limit};
   const auto postings = static_cast<float>(cut.postings);
-  const bool untouched_pass = most >= limit;
+  const bool untouched_pass = cut.rest * block.longest(lengths_of) >= limit;
   if (untouched_pass ||
       kVisitCost * postings > postings + kSweepCost * static_cast<float>(block.padded())) {
     return sweep(block, sieve);
@@ -57,7 +56,7 @@ std::size_t PairSearch::visit(const SearchBlock& block, const Cut& cut, const Si
       const std::int32_t sum = sums[posting->item];
       sums[posting->item] = 0;
       total += static_cast<std::uint32_t>(sum);
-      const float rest = std::min(sieve.rest * sieve.lengths[posting->item], sieve.most);
+      const float rest = sieve.rest * sieve.lengths[posting->item];
       candidates[count] = {posting->item, sum};
       count += sum != 0 && static_cast<float>(sum) + rest >= sieve.limit;
     }
@@ -70,7 +69,7 @@ std::size_t PairSearch::visit(const SearchBlock& block, const Cut& cut, const Si
 
 /// The candidates when only the best `goal.best` of the block are wanted.
 std::size_t PairSearch::find_best(const SearchGoal& goal, float limit, const SearchBlock& block) {
-  const Sieve positive{block.lengths(0), 0.0f, 0.0f, std::max(limit, 1.0f)};
+  const Sieve positive{block.lengths(0), 0.0f, std::max(limit, 1.0f)};
   add_columns(block, cuts_[0]);
   const std::size_t count = sweep(block, positive);
   Candidate* candidates = candidates_.data();

@@ -119,7 +119,7 @@ std::size_t PairSearch::choose_cut(float limit, const SearchBlock& block, float 
   for (std::size_t bands = 0; bands <= kBands; ++bands) {
     const Cut& cut = cuts_[bands];
     const float typical = bands == 0 ? 0.0f : cut.rest * block.mean(bands - 1);
-    if (bands > 0 && std::min(typical, cut.most) > room) break;
+    if (typical > room) break;
     const auto postings = static_cast<float>(cut.postings);
     const float cost = std::min(kVisitCost * postings, postings + sweep);
     if (cost < least) {

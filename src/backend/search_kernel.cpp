@@ -34,13 +34,13 @@ void add(const CoarsePosting* HWY_RESTRICT postings, std::size_t size, std::int3
   }
 }
 
+template <bool kWithRest>
 SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Sieve& sieve,
                   Candidate* HWY_RESTRICT out) {
   const hn::CappedTag<std::int32_t, 16> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
   const auto rest = hn::Set(df, sieve.rest);
-  const auto most = hn::Set(df, sieve.most);
   const auto limit = hn::Set(df, sieve.limit);
   auto total = hn::Zero(d);
   std::size_t count = 0;
@@ -49,10 +49,10 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
     for (std::size_t at = 0; at < kSweptAtOnce; at += lanes) {
       const auto sum = hn::Load(d, sums + first + at);
       total = hn::Add(total, sum);
-      const auto more = hn::Min(hn::Mul(rest, hn::Load(df, sieve.lengths + first + at)), most);
-      const auto passes = hn::Ge(hn::Add(hn::ConvertTo(df, sum), more), limit);
+      auto most = hn::ConvertTo(df, sum);
+      if (kWithRest) most = hn::MulAdd(rest, hn::Load(df, sieve.lengths + first + at), most);
       std::uint64_t bits = 0;
-      hn::StoreMaskBits(df, passes, reinterpret_cast<std::uint8_t*>(&bits));
+      hn::StoreMaskBits(df, hn::Ge(most, limit), reinterpret_cast<std::uint8_t*>(&bits));
       left |= bits << at;
     }
     for (; left != 0; left &= left - 1) {
@@ -69,6 +69,12 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
     result.total += static_cast<std::uint32_t>(each[lane]);
   }
   return result;
+}
+
+SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Sieve& sieve,
+                  Candidate* HWY_RESTRICT out) {
+  return sieve.rest > 0.0f ? sweep<true>(sums, items, sieve, out)
+                           : sweep<false>(sums, items, sieve, out);
 }
 
 #if HWY_TARGET <= HWY_AVX2  // what gathers fast

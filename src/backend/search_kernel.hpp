@@ -14,12 +14,10 @@ struct Candidate {
   std::int32_t sum;
 };
 
-/// Which items of a block are candidates: sum + min(rest * lengths[item], most) >= limit, in
-/// float32.
+/// Which items of a block are candidates: sum + rest * lengths[item] >= limit, in float32.
 struct Sieve {
   const float* lengths = nullptr;
   float rest = 0.0f;
-  float most = 0.0f;
   float limit = 0.0f;
 };
 
