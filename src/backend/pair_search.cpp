@@ -40,7 +40,7 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
   work_.useful_products += cuts_[0].postings;
   const Cut& all = cuts_[kBands];
   const bool nothing_shared = cuts_[0].postings == 0 && goal.zeros == 0;
-  if (nothing_shared || std::min(all.rest * block.longest(kBands - 1), all.most) < limit) {
+  if (nothing_shared || std::min(all.rest * block.longest(kBands - 1), most_) < limit) {
     work_.skipped += block.items();
     return true;
   }
@@ -73,7 +73,7 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   float most = 0.0f;
   cuts_[0] = {};
   const auto close = [&] {
-    cuts_[++band] = {count, postings, std::sqrt(squares) * kUp * kCoarseOne, most * kUp};
+    cuts_[++band] = {count, postings, std::sqrt(squares) * kUp * kCoarseOne};
   };
   for (const SearchEntry& entry : entries) {
     while (entry.label >= borders[band])
@@ -91,6 +91,7 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   while (band < kBands)
     close();
   column_count_ = count;
+  most_ = most * kUp;
   // so far postings counts what lies before a cut
   for (Cut& cut : cuts_)
     cut.postings = postings - cut.postings;

@@ -71,7 +71,6 @@ class PairSearch {
     std::size_t first = 0;      ///< column: those before are the rest
     std::int64_t postings = 0;  ///< of the columns that are added
     float rest = 0.0f;          ///< length of the rest, in units of kCoarseOne
-    float most = 0.0f;          ///< what the rest adds at most, by its largest values
   };
 
   void collect(const SearchGoal& goal, const SearchBlock& block);
@@ -102,6 +101,7 @@ class PairSearch {
   std::size_t column_count_ = 0;
   float slack_ = 0.0f;
   Cut cuts_[kBands + 1];
+  float most_ = 0.0f;  // what all columns add at most, by their largest values
   AlignedBuffer<std::int32_t> sums_;
   AlignedBuffer<Candidate> candidates_;
   std::size_t candidate_count_ = 0;
