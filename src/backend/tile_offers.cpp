@@ -14,11 +14,16 @@ std::span<const std::uint64_t> TileOffers::keep(const ResultCut& cut, std::int64
                                                 std::int64_t row, std::uint64_t floor,
                                                 std::vector<ScoredItem>& pairs) {
   const std::size_t begin = preferences_.size();
-  std::erase_if(pairs, [&](const ScoredItem& pair) {
+  preferences_.resize(begin + pairs.size());
+  std::size_t kept = 0;
+  for (const ScoredItem& pair : pairs) {  // which are above the floor cannot be predicted
     const std::uint64_t key = preference(cut, query, pair.item, pair.score);
-    if (key > floor) preferences_.push_back(key);
-    return key <= floor;
-  });
+    preferences_[begin + kept] = key;
+    pairs[kept] = pair;
+    kept += key > floor;
+  }
+  preferences_.resize(begin + kept);
+  pairs.resize(kept);
   const auto count = static_cast<std::size_t>(cut.count);
   if (preferences_.size() - begin > count) {
     const auto first = preferences_.begin() + static_cast<std::ptrdiff_t>(begin);

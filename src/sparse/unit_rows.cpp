@@ -96,14 +96,6 @@ void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out) {
   appender.finish();
 }
 
-float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q, const UnitRows& items,
-                   std::int64_t i, Grid grid) {
-  if (grid.metric == Metric::kCosine) return to_cosine(sum, inverse_one(grid));
-  return to_dot(
-      sum, inverse_one(grid),
-      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)]);
-}
-
 float exact_score(const UnitRows& queries, std::int64_t q, const UnitRows& items, std::int64_t i,
                   Grid grid) {
   return score_of_sum(exact_sum(queries, q, items, i), queries, q, items, i, grid);

@@ -42,8 +42,13 @@ struct UnitRows {
 void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out);
 
 /// The score of two rows whose exact sum is known.
-float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q, const UnitRows& items,
-                   std::int64_t i, Grid grid);
+inline float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q,
+                          const UnitRows& items, std::int64_t i, Grid grid) {
+  if (grid.metric == Metric::kCosine) return to_cosine(sum, inverse_one(grid));
+  return to_dot(
+      sum, inverse_one(grid),
+      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)]);
+}
 
 /// The definition of a score: that of the `exact_sum` of two rows.
 float exact_score(const UnitRows& queries, std::int64_t q, const UnitRows& items, std::int64_t i,
