@@ -13,7 +13,7 @@ constexpr float kUp = 1.0f + 0x1p-20f;
 constexpr float kRounding = 128.0f;
 // Costs in multiply-adds, measured.
 constexpr std::int64_t kCandidateCost = 30;  // beside its entries
-constexpr float kStartShare = 0.6f;
+constexpr float kStartShare = 0.35f;
 constexpr std::size_t kCandidatesAhead = 3;
 
 }  // namespace

@@ -33,34 +33,32 @@ void PairWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
 }
 
 std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
-  for (std::int64_t failed = 0; failed < 2; ++failed) {
-    if (!compute_once(tile, writer)) continue;
-    writer.finish();
-    if (best_ != nullptr) offers_.offer_to(*best_);
-    return failed;
-  }
-  throw wrong_twice(tile);
-}
-
-bool PairWorker::compute_once(TileId tile, PairWriter& writer) {
   const RowRange rows = options_.grid.queries(tile.row);
   const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
   std::span<const Cell> cells_left(cells);
-  offers_.begin();
-
+  std::int64_t again = 0;
   writer.begin(tile);
   for (std::int64_t query = rows.begin; query < rows.end; ++query) {
     const std::int64_t row = query - queries_->batch().range.begin;
-    const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
-    if (!find_row(row, floor)) return false;
     const auto of_row = std::ranges::find_if(
         cells_left, [&](const Cell& cell) { return cell.row != query - rows.begin; });
     const auto count = static_cast<std::size_t>(of_row - cells_left.begin());
-    if (!samples_hold(row, cells_left.first(count), floor)) return false;
+    if (!row_holds(row, cells_left.first(count))) {
+      again = 1;
+      if (!row_holds(row, cells_left.first(count))) throw wrong_twice(tile);
+    }
     cells_left = cells_left.subspan(count);
+    if (best_ != nullptr) offers_.offer_to(*best_);
     if (!pairs_.empty()) writer.write(query, pairs_);
   }
-  return true;
+  writer.finish();
+  return again;
+}
+
+/// Finds the pairs of a query row and checks them.
+bool PairWorker::row_holds(std::int64_t row, std::span<const Cell> cells) {
+  const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
+  return find_row(row, floor) && samples_hold(row, cells, floor);
 }
 
 /// Fills pairs_ with what a query row of the batch gets from the tile.
@@ -69,6 +67,7 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
   pairs_.clear();
   preferences_ = {};
+  offers_.begin();
   if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];

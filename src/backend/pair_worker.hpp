@@ -24,8 +24,8 @@ class PairWorker {
   /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
   /// these.
   void begin_column(const ItemChunk& chunk, std::int64_t column);
-  /// Finds the pairs of a tile of the column, a second time when its checks fail. Returns how often
-  /// it was computed again; throws Error (70) when the checks fail again.
+  /// Finds the pairs of a tile of the column, those of a query a second time when their checks
+  /// fail. Returns 1 where that happened, else 0; throws Error (70) when the checks fail again.
   std::int64_t compute(TileId tile, PairWriter& writer);
 
   PairWork take_work() { return search_.take_work(); }
@@ -34,7 +34,7 @@ class PairWorker {
                             std::int64_t labels, std::int64_t tile_nnz);
 
  private:
-  bool compute_once(TileId tile, PairWriter& writer);
+  bool row_holds(std::int64_t row, std::span<const Cell> cells);
   bool find_row(std::int64_t row, std::uint64_t floor);
   bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
   float least_score(std::uint64_t floor, std::int64_t first_item) const;
