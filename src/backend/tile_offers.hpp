@@ -10,11 +10,11 @@
 
 namespace bulksim {
 
-/// What the tile at work adds to the best pairs of its queries, held back until the checks of the
-/// tile have held.
+/// What a tile, or one row of it, adds to the best pairs of its queries, held back until its checks
+/// have held.
 class TileOffers {
  public:
-  /// Begins a tile, or begins it again.
+  /// Begins with what is checked next, or begins it again.
   void begin();
   /// Drops from the pairs of a query those not above `floor`, and those that `cut.count` others of
   /// the tile precede. Returns the preferences of the rest, in no order, until the next call. `row`

@@ -116,6 +116,31 @@ TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   EXPECT_LT(work.candidates, work.cells / 10);
 }
 
+TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
+  BackendProblem problem({3, 8}, {3, 8});
+  problem.queries.rows = unit_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));
+  // a column that stands twice in a row counts twice in a sum, and once in a merge of two rows
+  problem.items = {};
+  problem.items.columns = 10;
+  for (std::int64_t item = 1; item <= 8; ++item) {
+    problem.items.col_indices.insert(problem.items.col_indices.end(), {3, 3});
+    problem.items.values.insert(problem.items.values.end(), {1 << 20, 1 << 20});
+    problem.items.row_offsets.push_back(2 * item);
+  }
+  for (const ResultCut& cut :
+       {ResultCut{.at_least = 0.001f}, ResultCut{.keep = Keep::kBest, .count = 2}}) {
+    PairCollector sink;
+    const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+
+    expect_error(ExitCode::kSoftware, {"row 0, column 0", "wrong twice", "test the memory"}, [&] {
+      backend->set_queries(problem.queries, sink);
+      backend->submit(problem.chunk({0, 1}));
+      backend->drain();
+    });
+    EXPECT_TRUE(sink.rows.empty());
+  }
+}
+
 }  // namespace
 
 }  // namespace bulksim::test

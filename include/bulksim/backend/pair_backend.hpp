@@ -165,7 +165,8 @@ struct PairWork {
 };
 
 /// Computes the wanted pairs of tiles on one device, asynchronously; checks each tile as far as it
-/// was computed. A tile that fails is computed again; the second failure is an Error (70).
+/// was computed. What fails, a tile or a row of it, is computed again; the second failure is an
+/// Error (70).
 class PairBackend {
  public:
   PairBackend() = default;
