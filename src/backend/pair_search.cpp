@@ -142,22 +142,19 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
   const double scale = kCoarseOne / (queries_->norm(goal.query) * block.norm());
   bool holds = true;
   std::int64_t visited = 0;
-  const Candidate* candidates = candidates_.data();
-  const std::size_t first_out = out.size();
-  out.resize(first_out + candidate_count_);
-  ExactPair* pairs = out.data() + first_out;
   for (std::size_t at = 0; at < candidate_count_; ++at) {
-    const std::int64_t item = block.rows().begin + candidates[at].item;
+    const Candidate& candidate = candidates_.data()[at];
+    const std::int64_t item = block.rows().begin + candidate.item;
     if (at + kCandidatesAhead < candidate_count_) {
-      const Candidate& later = candidates[at + kCandidatesAhead];
+      const Candidate& later = candidates_.data()[at + kCandidatesAhead];
       prefetch(items.row(block.rows().begin + later.item).data());
     }
     const auto row = items.row(item);
     const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);
     visited += static_cast<std::int64_t>(row.size());
     const double exact = static_cast<double>(sum.others) * (scale * items.norm(item));
-    holds &= !(std::fabs(exact - candidates[at].sum) > static_cast<double>(slack_));
-    pairs[at] = {item, sum.below + sum.others};
+    holds &= !(std::fabs(exact - candidate.sum) > static_cast<double>(slack_));
+    out.push_back({item, sum.below + sum.others});
   }
   for (const SearchEntry& entry : entries)
     values[entry.label] = 0;

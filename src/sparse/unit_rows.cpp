@@ -34,7 +34,7 @@ class RowAppender {
   }
 
  private:
-  /// Integers are their own grid values.
+  /// Integers are their own grid values. As `put_on_grid`: canonical rows have no zeros.
   bool put_integers(std::span<const double> values) {
     std::ranges::transform(values, out_.values.data() + from_,
                            [](double value) { return static_cast<std::int32_t>(value); });
@@ -42,7 +42,7 @@ class RowAppender {
     return true;
   }
 
-  /// Whether no grid value is 0.
+  /// Puts a row where its columns are; returns whether no grid value is 0.
   bool put_on_grid(std::span<const double> values) {
     const RowScale scale = row_scale(values);
     std::int32_t* to = out_.values.data() + from_;
