@@ -17,7 +17,7 @@ class CpuBackend final : public SimilarityBackend {
  public:
   explicit CpuBackend(const CpuBackendOptions& options)
       : kernel_(CpuKernel::choose(options.simd)),
-        threads_(options.threads, [&] { return std::make_unique<TileWorker>(options, kernel_); }) {}
+        threads_(options, [&](int) { return std::make_unique<TileWorker>(options, kernel_); }) {}
 
   std::string description() const override { return threads_.description(kernel_.name()); }
   void set_queries(const QueryBatch& queries, TileSink& sink) override {

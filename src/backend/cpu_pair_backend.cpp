@@ -19,15 +19,17 @@ class CpuPairBackend final : public PairBackend {
  public:
   CpuPairBackend(const CpuBackendOptions& options, const ResultCut& cut)
       : cut_(cut),
+        items_(options.grid.shape().items),
         name_(CpuKernel::choose(options.simd).name()),
-        threads_(options.threads, [&] { return std::make_unique<PairWorker>(options, cut); }) {}
+        threads_(options,
+                 [&](int thread) { return std::make_unique<PairWorker>(options, cut, thread); }) {}
 
   std::string description() const override { return threads_.description(name_); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
     threads_.stop();
     queries_.emplace(queries);
     best_.reset();
-    if (cut_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), cut_.count);
+    if (cut_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), items_, cut_.count);
     threads_.start(
         sink,
         [this](PairWorker& worker) { worker.begin_queries(*queries_, best_ ? &*best_ : nullptr); },
@@ -46,6 +48,7 @@ class CpuPairBackend final : public PairBackend {
 
  private:
   ResultCut cut_;
+  std::int64_t items_;
   std::string name_;
   std::optional<SearchQueries> queries_;
   std::optional<BestPreferences> best_;
@@ -71,7 +74,9 @@ std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const Resu
                                     std::int64_t query_nnz, std::int64_t query_columns,
                                     std::int64_t tile_nnz) {
   const std::int64_t rows = options.grid.shape().queries;
-  const std::int64_t best = cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(rows, cut.count);
+  const std::int64_t best =
+      cut.keep == Keep::kAll ? 0
+                             : BestPreferences::bytes(rows, options.grid.shape().items, cut.count);
   if (!bounds_pay(cut)) {
     return best + cpu_backend_bytes(options, query_nnz, query_columns, tile_nnz);
   }

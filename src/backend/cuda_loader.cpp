@@ -69,8 +69,9 @@ std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, con
                                           std::int64_t chunk_nnz) {
   const TileShape& tile = options.grid.tile();
   const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
+  const MatrixShape& shape = options.grid.shape();
   const std::int64_t best =
-      cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(options.grid.shape().queries, cut.count);
+      cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(shape.queries, shape.items, cut.count);
   return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
 }
 

@@ -12,20 +12,19 @@ void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary
   const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
   const auto nnz = static_cast<std::size_t>(last - first);
   if (entries_.size() < nnz) entries_.resize(nnz);
-  LabelledEntry* entries = entries_.data();
-  std::size_t end = 0;
+  LabelledEntry* const entries = entries_.data();
+  LabelledEntry* end = entries;
   std::int32_t signs = 0;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
-    const auto columns = rows.columns_of(row);
-    const auto values = rows.values_of(row);
-    for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      const Vocabulary::Place place = vocabulary.place(columns[entry]);
-      entries[end] = {place.label, values[entry]};
+    const Column* column = rows.columns_of(row).data();
+    for (const std::int32_t value : rows.values_of(row)) {
+      const Vocabulary::Place place = vocabulary.place(*column++);
+      *end = {place.label, value};
       end += place.present;
-      signs |= values[entry] & -static_cast<std::int32_t>(place.present);
+      signs |= value;
     }
-    longest_ = std::max(longest_, static_cast<std::int64_t>(end) - offsets_.back());
-    offsets_.push_back(static_cast<std::int64_t>(end));
+    longest_ = std::max(longest_, end - entries - offsets_.back());
+    offsets_.push_back(end - entries);
   }
   if (signs < 0) signs_ = Signs::kAny;
 }

@@ -40,7 +40,7 @@ void PairFilter::begin_queries(RowRange queries, PairSink& sink) {
   queries_ = queries;
   sink_ = &sink;
   best_.reset();
-  if (cut_.keep != Keep::kAll) best_.emplace(queries.size(), cut_.count);
+  if (cut_.keep != Keep::kAll) best_.emplace(queries.size(), grid_.shape().items, cut_.count);
 }
 
 std::unique_ptr<TileWriter> PairFilter::make_writer() {

@@ -7,8 +7,11 @@
 
 namespace bulksim {
 
-PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut)
-    : options_(options), cut_(cut), search_(options.arithmetic, SearchKernel::best()) {
+PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread)
+    : options_(options),
+      cut_(cut),
+      thread_(thread),
+      search_(options.arithmetic, SearchKernel::best()) {
   const std::int64_t width = std::min(options.search_block, kSearchItems);
   options_.search_block = width;
   blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
@@ -35,19 +38,24 @@ void PairWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
 std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
   const RowRange rows = options_.grid.queries(tile.row);
   const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
-  std::span<const Cell> cells_left(cells);
   std::int64_t again = 0;
   writer.begin(tile);
-  for (std::int64_t query = rows.begin; query < rows.end; ++query) {
+  // each thread from a row of its own on, so that no two want the best pairs of the same one
+  const std::int64_t first = rows.size() * thread_ / options_.threads;
+  auto cell = std::ranges::lower_bound(cells, first, {}, &Cell::row);
+  for (std::int64_t step = 0; step < rows.size(); ++step) {
+    const std::int64_t of_tile = (first + step) % rows.size();
+    if (of_tile == 0) cell = cells.begin();
+    const auto row_cells = cell;
+    while (cell != cells.end() && cell->row == of_tile)
+      ++cell;
+    const std::int64_t query = rows.begin + of_tile;
     const std::int64_t row = query - queries_->batch().range.begin;
-    const auto of_row = std::ranges::find_if(
-        cells_left, [&](const Cell& cell) { return cell.row != query - rows.begin; });
-    const auto count = static_cast<std::size_t>(of_row - cells_left.begin());
-    if (!row_holds(row, cells_left.first(count))) {
+    if (best_ != nullptr) best_->prefetch(row);
+    if (!row_holds(row, {row_cells, cell})) {
       again = 1;
-      if (!row_holds(row, cells_left.first(count))) throw wrong_twice(tile);
+      if (!row_holds(row, {row_cells, cell})) throw wrong_twice(tile);
     }
-    cells_left = cells_left.subspan(count);
     if (best_ != nullptr) offers_.offer_to(*best_);
     if (!pairs_.empty()) writer.write(query, pairs_);
   }

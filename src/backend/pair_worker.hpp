@@ -14,10 +14,10 @@
 
 namespace bulksim {
 
-/// Finds the wanted pairs of tiles on one thread, with memory of its own.
+/// Finds the wanted pairs of tiles on one of `options.threads` threads, with memory of its own.
 class PairWorker {
  public:
-  PairWorker(const CpuBackendOptions& options, const ResultCut& cut);
+  PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread);
 
   /// `best` is shared by the workers; null with Keep::kAll.
   void begin_queries(const SearchQueries& queries, BestPreferences* best);
@@ -42,6 +42,7 @@ class PairWorker {
 
   CpuBackendOptions options_;
   ResultCut cut_;
+  int thread_;
   const SearchQueries* queries_ = nullptr;
   BestPreferences* best_ = nullptr;
   const ItemChunk* chunk_ = nullptr;

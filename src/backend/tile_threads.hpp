@@ -20,10 +20,11 @@ namespace bulksim {
 template <class Worker>
 class TileThreads {
  public:
-  TileThreads(int threads, const std::function<std::unique_ptr<Worker>()>& make_worker)
-      : count_(threads) {
-    for (int thread = 0; thread < threads; ++thread)
-      workers_.push_back(make_worker());
+  TileThreads(const CpuBackendOptions& options,
+              const std::function<std::unique_ptr<Worker>(int thread)>& make_worker)
+      : count_(options.threads), queue_(options.threads, options.chunks_in_flight) {
+    for (int thread = 0; thread < count_; ++thread)
+      workers_.push_back(make_worker(thread));
   }
 
   /// "cpu (AVX3, 2 threads)"
@@ -56,7 +57,7 @@ class TileThreads {
   }
 
   void submit(ItemChunk chunk) {
-    stopping_on_failure([&] { queue_.submit(std::move(chunk), count_); });
+    stopping_on_failure([&] { queue_.submit(std::move(chunk)); });
   }
   void drain() {
     stopping_on_failure([&] { queue_.drain(); });

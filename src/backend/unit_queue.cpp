@@ -1,48 +1,33 @@
 #include "backend/unit_queue.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kChunksInFlight = 2;
-constexpr std::size_t kTilesOfAUnit = 8;  // share the inverted items, which one thread builds
-
-/// Cuts the tiles of a chunk into pieces of one column, shorter ones where threads would stay idle.
-std::vector<std::span<const TileId>> cut(std::span<const TileId> tiles, int threads) {
-  const std::size_t longest =
-      std::clamp<std::size_t>(tiles.size() / static_cast<std::size_t>(threads), 1, kTilesOfAUnit);
-  std::vector<std::span<const TileId>> pieces;
-  while (!tiles.empty()) {
-    const auto end = std::ranges::find_if(
-        tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
-    const auto size = std::min(longest, static_cast<std::size_t>(end - tiles.begin()));
-    pieces.push_back(tiles.first(size));
-    tiles = tiles.subspan(size);
-  }
-  return pieces;
-}
+constexpr std::int64_t kTilesOfAUnit = 8;  // share the inverted items, which one thread builds
 
 }  // namespace
 
-void UnitQueue::submit(ItemChunk chunk, int threads) {
+void UnitQueue::submit(ItemChunk chunk) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ || open_units_.size() < kChunksInFlight; });
+  changed_.wait(lock, [&] { return failure_ || std::ssize(open_tiles_) < chunks_in_flight_; });
   rethrow();
   if (chunk.tiles.empty()) return;
+  tiles_waiting_ += std::ssize(chunk.tiles);
+  tiles_to_come_ = chunk.tiles_to_come;
+  open_tiles_[chunks_] = std::ssize(chunk.tiles);
   const auto shared = std::make_shared<const ItemChunk>(std::move(chunk));
-  const auto pieces = cut(shared->tiles, threads);
-  for (const auto& tiles : pieces)
-    waiting_.push_back({chunks_, shared, tiles});
-  open_units_[chunks_++] = pieces.size();
+  waiting_.push_back({chunks_++, shared, shared->tiles});
   changed_.notify_all();
 }
 
 void UnitQueue::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ || open_units_.empty(); });
+  changed_.wait(lock, [&] { return failure_ || open_tiles_.empty(); });
   rethrow();
 }
 
@@ -50,16 +35,31 @@ std::optional<Unit> UnitQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, stop, [&] { return failure_ || !waiting_.empty(); });
   if (stop.stop_requested() || failure_) return std::nullopt;
-  Unit unit = std::move(waiting_.front());
-  waiting_.pop_front();
+  Unit unit = waiting_.front();
+  unit.tiles = front_of_column(unit.tiles);
+  std::span<const TileId>& left = waiting_.front().tiles;
+  left = left.subspan(unit.tiles.size());
+  if (left.empty()) waiting_.pop_front();
+  tiles_waiting_ -= std::ssize(unit.tiles);
   return unit;
+}
+
+/// As many tiles of the first column as one thread takes: fewer towards the end, so that none stays
+/// idle.
+std::span<const TileId> UnitQueue::front_of_column(std::span<const TileId> tiles) const {
+  const std::int64_t longest =
+      std::clamp<std::int64_t>((tiles_waiting_ + tiles_to_come_) / threads_, 1, kTilesOfAUnit);
+  const auto end = std::ranges::find_if(
+      tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
+  return tiles.first(static_cast<std::size_t>(std::min(longest, end - tiles.begin())));
 }
 
 void UnitQueue::done(Unit unit) {
   unit.chunk.reset();  // its memory goes before the next chunk may come
   const std::lock_guard lock(mutex_);
-  const auto open = open_units_.find(unit.number);
-  if (--open->second == 0) open_units_.erase(open);
+  const auto open = open_tiles_.find(unit.number);
+  open->second -= std::ssize(unit.tiles);
+  if (open->second == 0) open_tiles_.erase(open);
   changed_.notify_all();
 }
 

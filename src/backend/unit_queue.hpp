@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -25,12 +23,14 @@ struct Unit {
   std::span<const TileId> tiles;
 };
 
-/// Units between the owner, who waits while two chunks are in flight, and the workers. The first
-/// failure of a worker ends all: whoever waits gets it.
+/// Units between the owner, who waits while `chunks_in_flight` chunks are, and the workers on
+/// `threads` threads. The first failure of a worker ends all: whoever waits gets it.
 class UnitQueue {
  public:
-  /// Hands a chunk over, cut into units for `threads` workers.
-  void submit(ItemChunk chunk, int threads);
+  UnitQueue(int threads, std::int64_t chunks_in_flight)
+      : threads_(threads), chunks_in_flight_(chunks_in_flight) {}
+
+  void submit(ItemChunk chunk);
   /// Returns when no unit is open; throws what went wrong.
   void drain();
   /// Nothing when the thread shall end.
@@ -43,11 +43,16 @@ class UnitQueue {
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
+  std::span<const TileId> front_of_column(std::span<const TileId> tiles) const;
 
+  int threads_;
+  std::int64_t chunks_in_flight_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Unit> waiting_;
-  std::map<std::int64_t, std::size_t> open_units_;  // of each chunk in flight, by its number
+  std::deque<Unit> waiting_;  // what is left of each chunk
+  std::int64_t tiles_waiting_ = 0;
+  std::int64_t tiles_to_come_ = 0;
+  std::map<std::int64_t, std::int64_t> open_tiles_;  // of each chunk in flight, by its number
   std::int64_t chunks_ = 0;
   std::exception_ptr failure_;
   std::atomic<bool> failed_ = false;

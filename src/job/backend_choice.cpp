@@ -7,7 +7,6 @@
 
 #include "bulksim/comm/nccl_communicator.hpp"
 #include "bulksim/job/agreement.hpp"
-#include "bulksim/job/schedule.hpp"
 #include "job/guarded_work.hpp"
 
 namespace bulksim {
@@ -99,16 +98,18 @@ void connect_devices(Devices& devices, JobContext context) {
   devices.nccl_version = made.version;
 }
 
-std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources) {
+std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources,
+                                                const Schedule& schedule) {
   if (resources.device) return make_cuda_backend(cuda_options(plan, resources));
-  CpuBackendOptions options = cpu_options(plan, resources);
+  CpuBackendOptions options = cpu_options(plan, resources, schedule);
   options.before_checks = before_checks();
   return make_cpu_backend(options);
 }
 
-std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources) {
+std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources,
+                                               const Schedule& schedule) {
   if (resources.device) return make_cuda_pair_backend(cuda_options(plan, resources), *plan.cut);
-  return make_cpu_pair_backend(cpu_options(plan, resources), *plan.cut);
+  return make_cpu_pair_backend(cpu_options(plan, resources, schedule), *plan.cut);
 }
 
 }  // namespace bulksim

@@ -10,6 +10,7 @@
 #include "bulksim/job/compute_job.hpp"
 #include "bulksim/job/plan.hpp"
 #include "bulksim/job/resources.hpp"
+#include "bulksim/job/schedule.hpp"
 
 namespace bulksim {
 
@@ -35,7 +36,9 @@ Devices choose_devices(const JobConfig& config, JobContext context);
 void connect_devices(Devices& devices, JobContext context);
 
 /// The backend of this rank for the full matrix, and for pairs.
-std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources);
-std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources);
+std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources,
+                                                const Schedule& schedule);
+std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources,
+                                               const Schedule& schedule);
 
 }  // namespace bulksim

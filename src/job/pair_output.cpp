@@ -1,5 +1,6 @@
 #include "job/pair_output.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bulksim {
@@ -14,9 +15,13 @@ class PairOutput::Writer final : public PairWriter {
     queries_ = grid.queries(tile.row);
     items_ = grid.items(tile.column);
     run_.clear(grid.number(tile), queries_.size());
+    last_query_ = queries_.begin;
+    turn_ = 0;
   }
 
   void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+    if (query < last_query_) turn_ = std::ssize(run_.items);
+    last_query_ = query;
     run_.counts[static_cast<std::size_t>(query - queries_.begin)] =
         static_cast<std::uint32_t>(pairs.size());
     for (const ScoredItem& pair : pairs) {
@@ -26,6 +31,8 @@ class PairOutput::Writer final : public PairWriter {
   }
 
   void finish() override {
+    std::ranges::rotate(run_.items, run_.items.begin() + turn_);
+    std::ranges::rotate(run_.scores, run_.scores.begin() + turn_);
     if (output_.options_.mirrored) run_.add_mirror_image(queries_, items_);
     output_.tile_done(run_);
   }
@@ -35,6 +42,8 @@ class PairOutput::Writer final : public PairWriter {
   RowRange queries_;  // of the tile
   RowRange items_;
   PairRun run_;
+  std::int64_t last_query_ = 0;
+  std::int64_t turn_ = 0;  // where the pairs of the first rows begin
 };
 
 PairOutput::PairOutput(const TileGrid& grid, PairRunFile& file, Progress& progress, Options options)

@@ -121,7 +121,7 @@ void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>&
   };
   PairOutput output(plan().grid, file, progress, std::move(options));
   GuardedPairSink sink(output, frame_.context);
-  const auto backend = make_pair_backend(plan(), frame_.setup.resources);
+  const auto backend = make_pair_backend(plan(), frame_.setup.resources, frame_.setup.schedule);
   try {
     stream_pairs(frame_.setup, tiles, *backend, sink);
   } catch (const Stopped&) {

@@ -80,6 +80,7 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["devices"] = setup.devices.all;
   json["chunk_limit"] = setup.schedule.chunk_limit;
   json["chunk_rows"] = setup.schedule.chunk_columns * setup.plan.grid.tile().items;
+  json["chunks_in_flight"] = setup.schedule.chunks_in_flight;
   json["query_batch_rows"] =
       std::min(setup.schedule.query_batch_rows * setup.plan.grid.tile().queries,
                setup.plan.grid.shape().queries);
@@ -139,7 +140,7 @@ void print(const Json& json, std::ostream& out) {
       << "ranks     " << json["ranks"] << " with " << json["threads_per_rank"]
       << " threads, chunks of " << json["chunk_rows"]
       << " items (limit: " << json["chunk_limit"].get<std::string>() << "), "
-      << json["query_batch_rows"]
+      << json["chunks_in_flight"] << " of them at once, " << json["query_batch_rows"]
       << " queries at once (limit: " << json["query_batch_limit"].get<std::string>() << ")\n"
       << "backend   " << json["backend"].get<std::string>() << devices_in(json) << '\n'
       << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "

@@ -109,10 +109,14 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
     if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
     const Finish finish(backend);
     backend.set_queries(queries, sink);
+    std::int64_t to_come = 0;
+    for (const ChunkTask& chunk : chunks)
+      to_come += std::ssize(chunk.tiles);
     for (const ChunkTask& chunk : chunks) {
       UnitRows items = item_reader.read(chunk.items);
       if (nan != nullptr) nan->note_items(chunk.items, items);
-      backend.submit({chunk.items, std::move(items), chunk.tiles});
+      to_come -= std::ssize(chunk.tiles);
+      backend.submit({chunk.items, std::move(items), chunk.tiles, to_come});
     }
     backend.drain();
   }

@@ -58,7 +58,7 @@ class RunSink {
 };
 
 /// Reads, computes and checks these tiles (ascending numbers) and hands them to `sink`, which must
-/// outlive the backend. Reading the next chunk, computing two and writing finished stripes go on
+/// outlive the backend. Reading the next chunk, computing others and writing finished stripes go on
 /// side by side. Throws Stopped at a tile border when a stop was requested; tiles that are at work
 /// may still be finished until the backend is gone.
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,

@@ -15,9 +15,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kChunksInFlight = 3;  // two in the backend, one being read
-constexpr std::int64_t kUnitEntry = 8;       // column and grid value
-constexpr std::int64_t kReadEntry = 12;      // column and float64 value
+constexpr std::int64_t kUnitEntry = 8;   // column and grid value
+constexpr std::int64_t kReadEntry = 12;  // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
 constexpr double kTransferSeconds = 0.1;   // of the tiles of a chunk on their way down
 constexpr double kShareOfDevice = 0.7;     // of its free memory; as the backend takes it
@@ -84,10 +83,12 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule) {
   const auto [batch_rows, batch_nnz, chunk_rows, chunk_nnz] = extent_of(schedule, plan, surveys);
-  const std::int64_t backend = resources.device
-                                   ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
-                                   : cpu_bytes(cpu_options(plan, resources), plan, batch_nnz,
-                                               fullest(surveys.items, plan.grid.tile().items));
+  const std::int64_t backend =
+      resources.device ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
+                       : cpu_bytes(cpu_options(plan, resources, schedule), plan, batch_nnz,
+                                   fullest(surveys.items, plan.grid.tile().items));
+  const std::int64_t chunks = std::min(schedule.chunks_in_flight + 1,
+                                       divide_up(plan.grid.columns(), schedule.chunk_columns));
   return {
       {"held before", resources.held},
       {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
@@ -95,7 +96,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
        kReadEntry * std::max(fullest(surveys.items, std::min(kRowsAtOnce, chunk_rows)),
                              fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
            2 * kRowOffset * kRowsAtOnce},
-      {"item chunks", kChunksInFlight * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
+      {"item chunks", chunks * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
       {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
       {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
@@ -187,15 +188,20 @@ TileContent content_of(const Plan& plan) {
   return plan.has_matrix() ? TileContent::kValuesAndTerms : TileContent::kTerms;
 }
 
-void fit_processors(const RankResources& resources, Schedule& schedule) {
-  schedule.chunk_columns = resources.threads;
-  schedule.chunk_limit = "a column of tiles a thread";
+/// The first choice on processors: short chunks, so that the threads begin early and end together,
+/// and for each thread one at work and one that waits.
+void fit_processors(const Plan& plan, const RankResources& resources, Schedule& schedule) {
+  schedule.chunk_columns = divide_up(kFrameRows, plan.grid.tile().items);
+  schedule.chunk_limit = "a column of tiles, or 4,096 items";
+  schedule.chunks_in_flight = 2 * std::int64_t{resources.threads};
 }
 
 }  // namespace
 
-CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources) {
+CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
+                              const Schedule& schedule) {
   CpuBackendOptions options{plan.grid, plan.arithmetic, resources.threads};
+  options.chunks_in_flight = schedule.chunks_in_flight;
   options.content = content_of(plan);
   options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
   return options;
@@ -231,11 +237,12 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   if (resources.device) {
     fit_device(plan, surveys, resources, schedule);
   } else {
-    fit_processors(resources, schedule);
+    fit_processors(plan, resources, schedule);
   }
   if (config.chunk_rows) {
     schedule.chunk_columns = divide_up(*config.chunk_rows, plan.grid.tile().items);
     schedule.chunk_limit = "--chunk";
+    schedule.chunks_in_flight = 2;
   }
   if (schedule.chunk_columns >= columns) {
     schedule.chunk_columns = columns;
@@ -244,7 +251,9 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   for (;;) {
     schedule.memory = memory_table(plan, surveys, resources, schedule);
     if (schedule.memory_peak() <= resources.memory) return schedule;
-    if (schedule.chunk_columns > 1 && !config.chunk_rows) {
+    if (schedule.chunks_in_flight > 2) {
+      schedule.chunks_in_flight = divide_up(schedule.chunks_in_flight, 2);
+    } else if (schedule.chunk_columns > 1 && !config.chunk_rows) {
       schedule.chunk_columns /= 2;
       schedule.chunk_limit = "memory";
     } else if (schedule.query_batch_rows > 1) {

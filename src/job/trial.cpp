@@ -35,18 +35,19 @@ File unnamed_file(FileCalls& calls, const std::string& folder) {
   }
 }
 
-/// Tiles of up to `runs` chunks spread over the share of a rank: of each column of a chunk a few,
-/// so that every thread has a column to work on, as in a run.
+/// Tiles of up to `runs` stretches of the share of a rank: in each a few of every column that is at
+/// work at once in a run, so that every thread has one.
 std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
                                        const RunSetup& setup, std::int64_t runs) {
   const TileGrid& grid = setup.plan.grid;
   const std::int64_t size = std::ssize(share);
+  const std::int64_t columns = setup.schedule.columns_at_work();
   std::vector<std::int64_t> tiles;
   for (std::int64_t run = 0; run < runs; ++run) {
     const std::int64_t first = size * run / runs;
     const std::int64_t end_column =
-        grid.id(share[static_cast<std::size_t>(first)]).column + setup.schedule.chunk_columns;
-    std::vector<std::int64_t> taken(static_cast<std::size_t>(setup.schedule.chunk_columns));
+        grid.id(share[static_cast<std::size_t>(first)]).column + columns;
+    std::vector<std::int64_t> taken(static_cast<std::size_t>(columns));
     for (std::int64_t at = first; at < size; ++at) {
       const std::int64_t number = share[static_cast<std::size_t>(at)];
       const std::int64_t place = end_column - grid.id(number).column - 1;
@@ -116,7 +117,7 @@ Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& sh
   Samples samples = choose_samples(setup, share, most_bytes);
   DroppedPairs dropped;
   GuardedPairSink sink(dropped, context);
-  const auto backend = make_pair_backend(setup.plan, setup.resources);
+  const auto backend = make_pair_backend(setup.plan, setup.resources, setup.schedule);
   samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
   samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });
   return samples;
@@ -141,7 +142,7 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
   samples.reserved_bytes = static_cast<double>(room);
   TrialOutput output(file, plan.value_type, room);
   RunSink sink(plan, output, context);
-  const auto backend = make_backend(plan, setup.resources);
+  const auto backend = make_backend(plan, setup.resources, setup.schedule);
   samples.small_seconds = seconds_of([&] { stream_tiles(setup, samples.small, *backend, sink); });
   samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
   samples.sync_seconds = seconds_of([&] { file.sync_data(); });

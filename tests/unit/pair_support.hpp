@@ -31,10 +31,16 @@ class PairCollector final : public PairSink {
   class Writer final : public PairWriter {
    public:
     explicit Writer(PairCollector& sink) : sink_(sink) {}
-    void begin(TileId) override { tile_.clear(); }
+    void begin(TileId) override {
+      tile_.clear();
+      turns_ = 0;
+    }
     void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
       const bool ascending = std::ranges::is_sorted(pairs, std::less<>(), &ScoredItem::item);
-      disorder_ += pairs.empty() || !ascending || (!tile_.empty() && tile_.back().first >= query);
+      if (!tile_.empty() && tile_.back().first > query) ++turns_;
+      const bool again = !tile_.empty() && (tile_.back().first == query ||
+                                            (turns_ > 0 && query >= tile_.front().first));
+      disorder_ += pairs.empty() || !ascending || turns_ > 1 || again;
       for (const ScoredItem& pair : pairs)
         tile_.emplace_back(query, pair);
     }
@@ -49,6 +55,7 @@ class PairCollector final : public PairSink {
     PairCollector& sink_;
     Pairs tile_;
     std::int64_t disorder_ = 0;
+    std::int64_t turns_ = 0;  // from the last rows to the first
   };
 
   std::mutex mutex_;

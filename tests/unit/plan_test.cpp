@@ -175,6 +175,42 @@ TEST(Schedule, TooLittleMemoryIsRefusedWithTheTable) {
   });
 }
 
+TEST(Schedule, OnProcessorsChunksAreShortAndEachThreadHasTwo) {
+  const auto surveys = even_surveys(5'000, 2'000'000, 40);
+  const auto plan = make_plan({}, surveys);
+  RankResources resources{.threads = 4, .cores = 4, .memory = std::int64_t{8} << 30, .held = 0};
+
+  const auto schedule = make_schedule({}, plan, surveys, resources);
+  EXPECT_EQ(schedule.chunk_columns, 1);
+  EXPECT_EQ(schedule.chunks_in_flight, 8);
+  EXPECT_EQ(schedule.columns_at_work(), 4);
+
+  JobConfig config;
+  config.chunk_rows = 10'000;
+  const auto asked_for = make_schedule(config, plan, surveys, resources);
+  EXPECT_EQ(asked_for.chunk_columns * plan.grid.tile().items, 12'288);
+  EXPECT_EQ(asked_for.chunks_in_flight, 2);
+
+  resources.memory = schedule.memory_peak() - 1;
+  const auto tight = make_schedule({}, plan, surveys, resources);
+  EXPECT_EQ(tight.chunks_in_flight, 4);
+  EXPECT_EQ(tight.query_batch_rows, plan.grid.rows());
+}
+
+TEST(Schedule, OfNarrowTilesAChunkHoldsSeveralColumns) {
+  JobConfig config;
+  config.tile = TileShape{64, 100};
+  const auto surveys = even_surveys(5'000, 1'000'000, 40);
+  const auto plan = make_plan(config, surveys);
+
+  const auto schedule = make_schedule(config, plan, surveys,
+                                      {.threads = 2, .cores = 2, .memory = std::int64_t{8} << 30});
+
+  const std::int64_t width = plan.grid.tile().items;
+  EXPECT_LT(width, kFrameRows);
+  EXPECT_EQ(schedule.chunk_columns, divide_up(kFrameRows, width));
+}
+
 TEST(Schedule, QueriesThatDoNotFitAreBatched) {
   const auto surveys = even_surveys(500'000, 2'000'000, 40);
   const auto plan = make_plan({}, surveys);

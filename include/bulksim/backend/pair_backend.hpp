@@ -126,9 +126,10 @@ class PairWriter {
 
   /// Begins a tile, or begins it again when its checks have failed.
   virtual void begin(TileId tile) = 0;
-  /// Pairs of one query row of the tile, items ascending, at least one; rows come ascending. Holds
-  /// every wanted pair, and with kBest and kSample perhaps others: who merges the tiles of a query
-  /// keeps those with the highest preference.
+  /// Pairs of one query row of the tile, items ascending, at least one. Rows come ascending, but
+  /// may begin with any of them and go on with the first after the last. Holds every wanted pair,
+  /// and with kBest and kSample perhaps others: who merges the tiles of a query keeps those with
+  /// the highest preference.
   virtual void write(std::int64_t query, std::span<const ScoredItem> pairs) = 0;
   /// Every row was written and every check of the tile has held.
   virtual void finish() = 0;

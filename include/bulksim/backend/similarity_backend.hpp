@@ -78,6 +78,9 @@ struct ItemChunk {
   RowRange range;  ///< rows of the matrix; begins at a tile border
   UnitRows rows;
   std::vector<TileId> tiles;  ///< by column, then row; all within the query batch and this range
+  /// Tiles of later chunks of the batch. Moves no bit: with many to come, a thread takes more tiles
+  /// at once.
+  std::int64_t tiles_to_come = 0;
 };
 
 /// Computes tiles on one device, asynchronously, and checks each before it counts as done.
@@ -98,8 +101,8 @@ class SimilarityBackend {
   /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
   /// sink the backend or the next call.
   virtual void set_queries(const QueryBatch& queries, TileSink& sink) = 0;
-  /// Hands a chunk over and returns while it is at work; waits while two are. Throws what went
-  /// wrong with an earlier chunk.
+  /// Hands a chunk over and returns while it is at work; waits while two are, or as many as the
+  /// options say. Throws what went wrong with an earlier chunk.
   virtual void submit(ItemChunk chunk) = 0;
   /// Returns when every tile of every chunk is finished; throws what went wrong.
   virtual void drain() = 0;
@@ -124,6 +127,7 @@ struct CpuBackendOptions {
   TileGrid grid;
   Grid arithmetic;
   int threads = 1;
+  std::int64_t chunks_in_flight = 2;  ///< that `submit` does not wait for
   Simd simd = Simd::kBest;
   std::int64_t sub_block = 2048;  ///< items of one inner step, at most 2,048
   /// Items of one step of the search for pairs, at most 4,096.

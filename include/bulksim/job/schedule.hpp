@@ -21,11 +21,14 @@ using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;
 struct Schedule {
   std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
   std::string chunk_limit;            ///< what made the chunk no larger
+  std::int64_t chunks_in_flight = 2;  ///< in the backend; one more is being read
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
   std::string query_limit;            ///< what made the batch no larger
   MemoryTable memory;                 ///< what the run will hold
   std::int64_t peak_before = 0;       ///< bytes that the survey held at most
 
+  /// Columns of tiles at work at once; as many wait.
+  std::int64_t columns_at_work() const { return chunk_columns * chunks_in_flight / 2; }
   /// Expected peak of the process, in bytes.
   std::int64_t memory_peak() const;
 };
@@ -40,7 +43,8 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
                        const RankResources& resources);
 
 /// What a rank's backend computes with.
-CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources);
+CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
+                              const Schedule& schedule);
 CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources);
 
 /// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous

@@ -18,7 +18,7 @@ class RankedSet {
  public:
   void reset(std::int64_t size) { words_.assign(static_cast<std::size_t>(size / 64 + 1), Word{}); }
   void insert(std::uint32_t number) {
-    words_[number / 64].bits |= std::uint64_t{1} << (number % 64);
+    words_.data()[number / 64].bits |= std::uint64_t{1} << (number % 64);
   }
   /// Fixes the ranks after the last insert; returns the number of members.
   std::uint32_t rank();
@@ -36,9 +36,9 @@ class RankedSet {
   };
   Place place(std::uint32_t number) const {
     const Word& word = words_.data()[number / 64];
-    const std::uint64_t below = (std::uint64_t{1} << (number % 64)) - 1;
-    return {word.before + static_cast<std::uint32_t>(std::popcount(word.bits & below)),
-            static_cast<std::uint32_t>((word.bits >> (number % 64)) & 1)};
+    const std::uint64_t up_to = word.bits << (63 - number % 64);  // the number's bit on top
+    const auto present = static_cast<std::uint32_t>(up_to >> 63);
+    return {word.before + static_cast<std::uint32_t>(std::popcount(up_to)) - present, present};
   }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
 
