@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <numeric>
+#include <ostream>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
@@ -138,14 +139,38 @@ void write_npz(FileCalls& calls, const std::string& path, const ResultRows& rows
   writer.finish();
 }
 
-void write_text(FileCalls& calls, const std::string& path, const ExportOptions& options,
-                const ResultRows& rows) {
+void make_text(const ExportOptions& options, const ResultRows& rows,
+               const PairTextWriter::TakeLine& take) {
   const bool trec = options.format == ExportFormat::kTrec;
-  PairTextWriter writer(calls, path, trec ? PairText::kTrec : PairText::kTsv, rows.names());
+  PairTextWriter writer(trec ? PairText::kTrec : PairText::kTsv, rows.names(), take);
   rows.for_each(trec ? ExportOrder::kScore : options.order,
                 [&](std::int64_t query, std::span<const std::int64_t> items,
                     std::span<const float> scores) { writer.append_row(query, items, scores); });
-  writer.finish();
+}
+
+void write_text(FileCalls& calls, const std::string& path, const ExportOptions& options,
+                const ResultRows& rows) {
+  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  FileAppender out(file, 0);
+  make_text(options, rows, [&](std::string_view line) { out.append(line); });
+  out.flush();
+  file.sync();
+}
+
+void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
+  if (options.format != ExportFormat::kTsv && options.format != ExportFormat::kTrec) {
+    throw Error(ExitCode::kUsage,
+                "npz and npy are files, which -o - cannot be: name one, or say tsv or trec");
+  }
+  const auto check = [&] {
+    if (!stream) throw Error(ExitCode::kIoError, "the standard output takes no more");
+  };
+  make_text(options, rows, [&](std::string_view line) {
+    stream << line;
+    check();
+  });
+  stream.flush();
+  check();
 }
 
 void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows) {
@@ -159,7 +184,7 @@ void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows
   FileAppender out(file, 0);
   const std::string head =
       npy_head("<f4", std::to_string(shape.queries) + ", " + std::to_string(shape.items));
-  out.append(std::as_bytes(std::span(head)));
+  out.append(head);
   const std::int64_t step =
       std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape.items, 1), 1);
   for (std::int64_t row = 0; row < shape.queries; row += step) {
@@ -173,8 +198,9 @@ void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows
 
 }  // namespace
 
-void export_result(FileCalls& calls, const ExportOptions& options) {
+void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream) {
   const ResultRows rows(calls, options);
+  if (options.output == "-") return stream_text(stream, options, rows);
   const std::string staged = options.output + ".part";
   try {
     switch (options.format) {

@@ -1,5 +1,6 @@
 #include "job/pair_publication.hpp"
 
+#include "bulksim/core/file_appender.hpp"
 #include "bulksim/formats/npz_writer.hpp"
 #include "bulksim/storage/manifest.hpp"
 #include "bulksim/storage/pair_file.hpp"
@@ -50,12 +51,16 @@ void write_npz(const std::string& path, const PairPublication& publication, File
 
 void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  PairTextWriter writer(calls, path, PairText::kTsv, publication.names());
+  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  FileAppender out(file, 0);
+  PairTextWriter writer(PairText::kTsv, publication.names(),
+                        [&](std::string_view line) { out.append(line); });
   PairMerge merge(publication.runs, plan.grid, *plan.cut);
   merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
             [&](std::int64_t query, std::span<const std::int64_t> items,
                 std::span<const float> scores) { writer.append_row(query, items, scores); });
-  writer.finish();
+  out.flush();
+  file.sync();
 }
 
 }  // namespace

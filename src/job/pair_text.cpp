@@ -1,7 +1,7 @@
 #include "job/pair_text.hpp"
 
 #include <cstdio>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "bulksim/storage/pair_file.hpp"
@@ -16,15 +16,9 @@ std::string name_of(const TextList& names, std::int64_t row) {
 
 }  // namespace
 
-PairTextWriter::PairTextWriter(FileCalls& calls, const std::string& path, PairText text,
-                               ResultNames names)
-    : text_(text),
-      names_(std::move(names)),
-      file_(File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600)),
-      out_(file_, 0) {
-  if (text_ == PairText::kTsv) {
-    out_.append(std::as_bytes(std::span(std::string_view(kPairTextHeader))));
-  }
+PairTextWriter::PairTextWriter(PairText text, ResultNames names, TakeLine take)
+    : text_(text), names_(std::move(names)), take_(std::move(take)) {
+  if (text_ == PairText::kTsv) take_(kPairTextHeader);
 }
 
 void PairTextWriter::append_row(std::int64_t query, std::span<const std::int64_t> items,
@@ -39,14 +33,8 @@ void PairTextWriter::append_row(std::int64_t query, std::span<const std::int64_t
     } else {
       std::snprintf(rest, sizeof rest, "\t%.9g\n", static_cast<double>(scores[at]));
     }
-    const std::string line = start + name_of(names_.items, items[at]) + rest;
-    out_.append(std::as_bytes(std::span(line)));
+    take_(start + name_of(names_.items, items[at]) + rest);
   }
-}
-
-void PairTextWriter::finish() {
-  out_.flush();
-  file_.sync();
 }
 
 }  // namespace bulksim

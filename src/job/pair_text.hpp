@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <string>
+#include <string_view>
 
-#include "bulksim/core/file.hpp"
-#include "bulksim/core/file_appender.hpp"
 #include "bulksim/storage/result_names.hpp"
 
 namespace bulksim {
@@ -16,22 +15,20 @@ enum class PairText {
   kTrec,  ///< query Q0 item rank score bulksim
 };
 
-/// Writes pairs as text, with the names of rows where there are any.
+/// Makes text of pairs, with the names of rows where there are any, and hands it over line by line.
 class PairTextWriter {
  public:
-  /// Makes the file, in the place of one of that name.
-  PairTextWriter(FileCalls& calls, const std::string& path, PairText text, ResultNames names);
+  using TakeLine = std::function<void(std::string_view line)>;
+
+  PairTextWriter(PairText text, ResultNames names, TakeLine take);
 
   void append_row(std::int64_t query, std::span<const std::int64_t> items,
                   std::span<const float> scores);
-  /// Makes the file durable.
-  void finish();
 
  private:
   PairText text_;
   ResultNames names_;
-  File file_;
-  FileAppender out_;
+  TakeLine take_;
 };
 
 }  // namespace bulksim

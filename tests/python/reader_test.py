@@ -152,6 +152,20 @@ class Reader(unittest.TestCase):
         items, _ = bulksim.open("best.h5").top(0, 1)
         self.assertEqual([first[0], first[1], int(first[2]), first[3]], ["0", "Q0", items[0], "1"])
 
+    def test_text_can_go_to_the_standard_output(self):
+        run("export", "pairs", "--format", "tsv", "-o", "pairs.tsv")
+        with open("pairs.tsv", encoding="utf-8") as text:
+            wanted = text.read()
+        words = [PROGRAM, "export", "pairs", "-o", "-"]
+        self.assertEqual(subprocess.run(words, stdout=subprocess.PIPE, text=True).stdout, wanted)
+        with open("/dev/full", "w") as full:
+            refused = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(refused.returncode, 74)
+        self.assertIn("standard output", refused.stderr)
+        words += ["--format", "npz"]
+        self.assertEqual(subprocess.run(words, stderr=subprocess.DEVNULL).returncode, 64)
+        self.assertFalse(os.path.exists("-"))
+
     def test_pairs_have_no_dense_matrix(self):
         words = [PROGRAM, "export", "pairs", "--format", "npy", "-o", "none.npy"]
         self.assertEqual(subprocess.run(words, stderr=subprocess.DEVNULL).returncode, 64)

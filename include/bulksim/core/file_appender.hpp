@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "bulksim/core/file.hpp"
@@ -25,6 +26,7 @@ class FileAppender {
       used_ += bytes.size();
     }
   }
+  void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   template <class T>
   void append_value(const T& value) {
     append(std::as_bytes(std::span(&value, 1)));

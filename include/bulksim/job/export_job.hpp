@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "bulksim/core/file.hpp"
@@ -19,7 +20,7 @@ enum class ExportOrder { kItem, kScore };
 
 struct ExportOptions {
   std::string result;  ///< folder of versions, one version, or a file
-  std::string output;
+  std::string output;  ///< "-": text goes to a stream
   ExportFormat format = ExportFormat::kTsv;
   ExportOrder order = ExportOrder::kItem;
   std::int64_t limit = 0;  ///< best pairs of each query; 0: all
@@ -28,8 +29,9 @@ struct ExportOptions {
 /// Writes a finished result as one file of another format; the file appears when it is whole.
 /// Memory: a few million cells, or those of the fullest row.
 ///
-/// Throws Error (64) for the dense matrix of a result with pairs, Error (66) when there is no
-/// result and Error (65) when it is not whole.
-void export_result(FileCalls& calls, const ExportOptions& options);
+/// Throws Error (64) for the dense matrix of a result with pairs and for what is no text on the
+/// stream, Error (66) when there is no result, Error (65) when it is not whole and Error (74) when
+/// the stream fails.
+void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream);
 
 }  // namespace bulksim
