@@ -156,7 +156,7 @@ struct NpzWriter::Impl {
     const auto bytes = std::ssize(head) + content_bytes;
     const std::int64_t content_at = end + kLocalHeaderBytes + std::ssize(array);
     members.push_back({array, end, bytes, FileAppender(file, content_at)});
-    members.back().append(head);
+    members.back().append(std::as_bytes(std::span(head)));
     end = content_at + bytes;
     return members.back();
   }
