@@ -52,9 +52,9 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
     const std::int64_t query = rows.begin + of_tile;
     const std::int64_t row = query - queries_->batch().range.begin;
     if (best_ != nullptr) best_->prefetch(row);
-    if (!row_holds(row, {row_cells, cell})) {
+    if (!row_holds(tile, row, {row_cells, cell})) {
       again = 1;
-      if (!row_holds(row, {row_cells, cell})) throw wrong_twice(tile);
+      if (!row_holds(tile, row, {row_cells, cell})) throw wrong_twice(tile);
     }
     if (best_ != nullptr) offers_.offer_to(*best_);
     if (!pairs_.empty()) writer.write(query, pairs_);
@@ -63,10 +63,15 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
   return again;
 }
 
-/// Finds the pairs of a query row and checks them.
-bool PairWorker::row_holds(std::int64_t row, std::span<const Cell> cells) {
+/// Finds the pairs that a query row of the batch gets from a tile and checks them.
+bool PairWorker::row_holds(TileId tile, std::int64_t row, std::span<const Cell> cells) {
   const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
-  return find_row(row, floor) && samples_hold(row, cells, floor);
+  if (!find_row(row, floor)) return false;
+  if (options_.before_checks) {
+    for (ScoredItem& pair : pairs_)
+      options_.before_checks(tile, {&pair.score, 1});
+  }
+  return samples_hold(row, cells, floor);
 }
 
 /// Fills pairs_ with what a query row of the batch gets from the tile.

@@ -34,7 +34,7 @@ class PairWorker {
                             std::int64_t labels, std::int64_t tile_nnz);
 
  private:
-  bool row_holds(std::int64_t row, std::span<const Cell> cells);
+  bool row_holds(TileId tile, std::int64_t row, std::span<const Cell> cells);
   bool find_row(std::int64_t row, std::uint64_t floor);
   bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
   float least_score(std::uint64_t floor, std::int64_t first_item) const;

@@ -116,6 +116,33 @@ TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   EXPECT_LT(work.candidates, work.cells / 10);
 }
 
+TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
+  const BackendProblem problem({4, 16}, {4, 16});
+  const float below_all = std::numeric_limits<float>::denorm_min();
+  for (const ResultCut& cut : {ResultCut{.at_least = below_all},
+                               ResultCut{.at_least = below_all, .keep = Keep::kBest, .count = 5}}) {
+    const Pairs right =
+        found(problem, cut, make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut));
+    int spoiled = 0;
+    CpuBackendOptions options{problem.grid, problem.arithmetic, 1};
+    options.before_checks = [&](TileId tile, std::span<float> scores) {
+      EXPECT_EQ(tile, (TileId{0, 0}));
+      if (spoiled++ < 5) scores[0] += 0.25f;  // of the first row
+    };
+    PairCollector sink;
+    const auto backend = make_cpu_pair_backend(options, cut);
+
+    backend->set_queries(problem.queries, sink);
+    backend->submit(problem.chunk({0, 1}));
+    backend->drain();
+
+    EXPECT_GE(spoiled, 10);
+    EXPECT_EQ(backend->recomputed_tiles(), 1);
+    EXPECT_EQ(sink.disorder, 0);
+    EXPECT_EQ(merged(sink, cut), right);
+  }
+}
+
 TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
   BackendProblem problem({3, 8}, {3, 8});
   problem.queries.rows = unit_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));

@@ -135,7 +135,8 @@ struct CpuBackendOptions {
   double dense_share = 0.12;  ///< columns in more than this share of a sub-block are dense
   TileContent content = TileContent::kValues;  ///< with terms, sub-blocks hold whole fine blocks
   double softmax_scale = 20.0;                 ///< of the terms
-  /// Called with each stripe before its checks, from any thread: where a test spoils values.
+  /// Called before checks, from any thread, with each stripe, or with the score of each pair: where
+  /// a test spoils values.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;
 };
 
