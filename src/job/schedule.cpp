@@ -192,7 +192,7 @@ TileContent content_of(const Plan& plan) {
 /// and for each thread one at work and one that waits.
 void fit_processors(const Plan& plan, const RankResources& resources, Schedule& schedule) {
   schedule.chunk_columns = divide_up(kFrameRows, plan.grid.tile().items);
-  schedule.chunk_limit = "a column of tiles, or 4,096 items";
+  schedule.chunk_limit = "a column of tiles, or 1,024 items";
   schedule.chunks_in_flight = 2 * std::int64_t{resources.threads};
 }
 
