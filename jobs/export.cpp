@@ -8,21 +8,20 @@ namespace bulksim {
 
 CommandSyntax export_syntax() {
   using enum OptionKind;
-  return {
-      .name = "export",
-      .usage = "OUT -o FILE --format npz|tsv|trec|npy",
-      .summary =
-          "Writes a finished result as one file of another format. Of a matrix, npz, tsv and\n"
-          "trec take the cells that are not 0.",
-      .positionals = {"path"},
-      .options = {
-          {"path", 0, "", "folder of versions, one version, or a result file (.h5)"},
-          {"output", 'o', "", "the file to write; -: a tsv or trec goes to the standard output"},
-          {"format", 0, "tsv", "npz (scipy.sparse), tsv, trec (a run), npy (the dense matrix)"},
-          {"sort", 0, "item", "order in a tsv: item, or score (the best first)"},
-          {"limit", 0, "0", "the best pairs of each query, so many; 0: all"},
-          {"help", 'h', "", "this text", kFlag},
-      }};
+  return {.name = "export",
+          .usage = "OUT -o FILE --format npz|tsv|trec|npy",
+          .summary =
+              "Writes a finished result as one file of another format. Of a matrix, npz, tsv and\n"
+              "trec take the cells that are not 0.",
+          .positionals = {"path"},
+          .options = {
+              {"path", 0, "", "folder of versions, one version, or a result file (.h5)"},
+              {"output", 'o', "", "the file to write; - for text: the standard output"},
+              {"format", 0, "tsv", "npz (scipy.sparse), tsv, trec (a run), npy (the dense matrix)"},
+              {"sort", 0, "item", "order in a tsv: item, or score (the best first)"},
+              {"limit", 0, "0", "the best pairs of each query, so many; 0: all"},
+              {"help", 'h', "", "this text", kFlag},
+          }};
 }
 
 int run_export(const std::vector<std::string>& words) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/aligned_buffer.hpp"
+#include "backend/prefetch.hpp"
 
 namespace bulksim {
 
@@ -26,12 +27,9 @@ class BestPreferences {
   /// Called before other work on a query whose preferences will be offered: what there is may lie
   /// in the cache of another core.
   void prefetch(std::int64_t query) const {
-    constexpr std::size_t kLine = 64;
-    constexpr std::size_t kMostBytes = 1024;
-    const auto* bytes = reinterpret_cast<const char*>(heap(static_cast<std::size_t>(query)));
-    const std::size_t size = std::min(count_ * sizeof(std::uint64_t), kMostBytes);
-    for (std::size_t at = 0; at < size; at += kLine)
-      __builtin_prefetch(bytes + at);
+    constexpr std::size_t kMost = 128;  // the top of a large heap
+    bulksim::prefetch(heap(static_cast<std::size_t>(query)),
+                      std::min(count_, kMost) * sizeof(std::uint64_t));
   }
   /// Takes preferences of a query, each of which is offered once.
   void offer(std::int64_t query, std::span<const std::uint64_t> preferences);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backend/pair_search.hpp"
+#include "backend/prefetch.hpp"
 
 namespace bulksim {
 
@@ -12,7 +13,8 @@ void PairSearch::add_columns(const SearchBlock& block, const Cut& cut) {
   std::uint32_t expected = 0;
   for (std::size_t at = cut.first; at < column_count_; ++at) {
     const Column& column = columns_[at];
-    prefetch(block.postings() + columns_[at + 1].start);  // one more is there than counts
+    prefetch(block.postings() + columns_[at + 1].start,
+             kBytesAhead);  // one more is there than counts
     kernel_.add(block.postings() + column.start, column.size, column.weight, sums_.data());
     expected += static_cast<std::uint32_t>(column.weight) * static_cast<std::uint32_t>(column.sum);
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/prefetch.hpp"
+
 namespace bulksim {
 
 namespace {
@@ -147,7 +149,7 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
     const std::int64_t item = block.rows().begin + candidate.item;
     if (at + kCandidatesAhead < candidate_count_) {
       const Candidate& later = candidates_.data()[at + kCandidatesAhead];
-      prefetch(items.row(block.rows().begin + later.item).data());
+      prefetch(items.row(block.rows().begin + later.item).data(), kBytesAhead);
     }
     const auto row = items.row(item);
     const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -25,12 +26,8 @@ struct SearchGoal {
   std::int64_t zeros = 0;
 };
 
-/// Asks for the first cache lines of what is read soon, at places that no processor foresees.
-inline void prefetch(const void* start) {
-  const char* line = static_cast<const char*>(start);
-  for (int at = 0; at < 3; ++at)
-    __builtin_prefetch(line + 64 * at);
-}
+/// Bytes of a column or row that are asked for ahead.
+inline constexpr std::size_t kBytesAhead = 192;
 
 /// A candidate with its exact sum.
 struct ExactPair {

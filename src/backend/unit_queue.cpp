@@ -17,8 +17,6 @@ void UnitQueue::submit(ItemChunk chunk) {
   changed_.wait(lock, [&] { return failure_ || std::ssize(open_tiles_) < chunks_in_flight_; });
   rethrow();
   if (chunk.tiles.empty()) return;
-  tiles_waiting_ += std::ssize(chunk.tiles);
-  tiles_to_come_ = chunk.tiles_to_come;
   open_tiles_[chunks_] = std::ssize(chunk.tiles);
   const auto shared = std::make_shared<const ItemChunk>(std::move(chunk));
   waiting_.push_back({chunks_++, shared, shared->tiles});
@@ -36,19 +34,21 @@ std::optional<Unit> UnitQueue::take(const std::stop_token& stop) {
   changed_.wait(lock, stop, [&] { return failure_ || !waiting_.empty(); });
   if (stop.stop_requested() || failure_) return std::nullopt;
   Unit unit = waiting_.front();
-  unit.tiles = front_of_column(unit.tiles);
+  unit.tiles = front_of_column();
   std::span<const TileId>& left = waiting_.front().tiles;
   left = left.subspan(unit.tiles.size());
   if (left.empty()) waiting_.pop_front();
-  tiles_waiting_ -= std::ssize(unit.tiles);
   return unit;
 }
 
-/// As many tiles of the first column as one thread takes: fewer towards the end, so that none stays
-/// idle.
-std::span<const TileId> UnitQueue::front_of_column(std::span<const TileId> tiles) const {
-  const std::int64_t longest =
-      std::clamp<std::int64_t>((tiles_waiting_ + tiles_to_come_) / threads_, 1, kTilesOfAUnit);
+/// As many of the waiting tiles of the first column as one thread takes: fewer towards the end, so
+/// that none stays idle.
+std::span<const TileId> UnitQueue::front_of_column() const {
+  std::int64_t left = waiting_.back().chunk->tiles_to_come;
+  for (const Unit& chunk : waiting_)
+    left += std::ssize(chunk.tiles);
+  const std::int64_t longest = std::clamp<std::int64_t>(left / threads_, 1, kTilesOfAUnit);
+  const std::span<const TileId> tiles = waiting_.front().tiles;
   const auto end = std::ranges::find_if(
       tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
   return tiles.first(static_cast<std::size_t>(std::min(longest, end - tiles.begin())));

@@ -43,15 +43,13 @@ class UnitQueue {
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  std::span<const TileId> front_of_column(std::span<const TileId> tiles) const;
+  std::span<const TileId> front_of_column() const;
 
   int threads_;
   std::int64_t chunks_in_flight_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Unit> waiting_;  // what is left of each chunk
-  std::int64_t tiles_waiting_ = 0;
-  std::int64_t tiles_to_come_ = 0;
+  std::deque<Unit> waiting_;                         // what is left of each chunk
   std::map<std::int64_t, std::int64_t> open_tiles_;  // of each chunk in flight, by its number
   std::int64_t chunks_ = 0;
   std::exception_ptr failure_;

@@ -8,6 +8,7 @@
 #include "bulksim/comm/nccl_communicator.hpp"
 #include "bulksim/job/agreement.hpp"
 #include "job/guarded_work.hpp"
+#include "job/run_setup.hpp"
 
 namespace bulksim {
 
@@ -98,18 +99,21 @@ void connect_devices(Devices& devices, JobContext context) {
   devices.nccl_version = made.version;
 }
 
-std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources,
-                                                const Schedule& schedule) {
-  if (resources.device) return make_cuda_backend(cuda_options(plan, resources));
-  CpuBackendOptions options = cpu_options(plan, resources, schedule);
+std::unique_ptr<SimilarityBackend> make_backend(const RunSetup& setup) {
+  if (setup.resources.device) {
+    return make_cuda_backend(cuda_options(setup.plan, setup.resources));
+  }
+  CpuBackendOptions options = cpu_options(setup.plan, setup.resources, setup.schedule);
   options.before_checks = before_checks();
   return make_cpu_backend(options);
 }
 
-std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources,
-                                               const Schedule& schedule) {
-  if (resources.device) return make_cuda_pair_backend(cuda_options(plan, resources), *plan.cut);
-  return make_cpu_pair_backend(cpu_options(plan, resources, schedule), *plan.cut);
+std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup) {
+  const ResultCut& cut = *setup.plan.cut;
+  if (setup.resources.device) {
+    return make_cuda_pair_backend(cuda_options(setup.plan, setup.resources), cut);
+  }
+  return make_cpu_pair_backend(cpu_options(setup.plan, setup.resources, setup.schedule), cut);
 }
 
 }  // namespace bulksim

@@ -8,11 +8,11 @@
 #include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/job/compute_job.hpp"
-#include "bulksim/job/plan.hpp"
 #include "bulksim/job/resources.hpp"
-#include "bulksim/job/schedule.hpp"
 
 namespace bulksim {
+
+struct RunSetup;
 
 /// The devices of all ranks, in their order; none when the ranks compute on their processors.
 struct Devices {
@@ -36,9 +36,7 @@ Devices choose_devices(const JobConfig& config, JobContext context);
 void connect_devices(Devices& devices, JobContext context);
 
 /// The backend of this rank for the full matrix, and for pairs.
-std::unique_ptr<SimilarityBackend> make_backend(const Plan& plan, const RankResources& resources,
-                                                const Schedule& schedule);
-std::unique_ptr<PairBackend> make_pair_backend(const Plan& plan, const RankResources& resources,
-                                               const Schedule& schedule);
+std::unique_ptr<SimilarityBackend> make_backend(const RunSetup& setup);
+std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup);
 
 }  // namespace bulksim

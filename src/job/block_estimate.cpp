@@ -131,7 +131,7 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   TermStore store;
   together(comm, [&] {
     RunSink sink(groups.plan, store, context);
-    const auto backend = make_backend(groups.plan, groups.resources, groups.schedule);
+    const auto backend = make_backend(groups);
     stream_tiles(groups, tiles, *backend, sink);
   });
   BlockMap map = reduce_block_sums(

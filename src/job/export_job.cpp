@@ -150,11 +150,9 @@ void make_text(const ExportOptions& options, const ResultRows& rows,
 
 void write_text(FileCalls& calls, const std::string& path, const ExportOptions& options,
                 const ResultRows& rows) {
-  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-  FileAppender out(file, 0);
-  make_text(options, rows, [&](std::string_view line) { out.append(line); });
-  out.flush();
-  file.sync();
+  write_file(calls, path, [&](FileAppender& out) {
+    make_text(options, rows, [&](std::string_view line) { out.append(line); });
+  });
 }
 
 void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
@@ -180,20 +178,18 @@ void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows
                 "trec");
   }
   const MatrixShape shape = rows.shape();
-  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-  FileAppender out(file, 0);
   const std::string head =
       npy_head("<f4", std::to_string(shape.queries) + ", " + std::to_string(shape.items));
-  out.append(head);
   const std::int64_t step =
       std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape.items, 1), 1);
-  for (std::int64_t row = 0; row < shape.queries; row += step) {
-    const auto cells =
-        rows.matrix()->read({row, std::min(row + step, shape.queries)}, {0, shape.items});
-    out.append(bytes_of(cells));
-  }
-  out.flush();
-  file.sync();
+  write_file(calls, path, [&](FileAppender& out) {
+    out.append(head);
+    for (std::int64_t row = 0; row < shape.queries; row += step) {
+      const auto cells =
+          rows.matrix()->read({row, std::min(row + step, shape.queries)}, {0, shape.items});
+      out.append(bytes_of(cells));
+    }
+  });
 }
 
 }  // namespace

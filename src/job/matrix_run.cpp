@@ -7,6 +7,7 @@
 
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/options.hpp"
+#include "bulksim/job/tile_shares.hpp"
 #include "bulksim/storage/term_files.hpp"
 #include "job/block_reduction.hpp"
 #include "job/publication.hpp"

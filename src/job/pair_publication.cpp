@@ -51,16 +51,14 @@ void write_npz(const std::string& path, const PairPublication& publication, File
 
 void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-  FileAppender out(file, 0);
-  PairTextWriter writer(PairText::kTsv, publication.names(),
-                        [&](std::string_view line) { out.append(line); });
-  PairMerge merge(publication.runs, plan.grid, *plan.cut);
-  merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
-            [&](std::int64_t query, std::span<const std::int64_t> items,
-                std::span<const float> scores) { writer.append_row(query, items, scores); });
-  out.flush();
-  file.sync();
+  write_file(calls, path, [&](FileAppender& out) {
+    PairTextWriter writer(PairText::kTsv, publication.names(),
+                          [&](std::string_view line) { out.append(line); });
+    PairMerge merge(publication.runs, plan.grid, *plan.cut);
+    merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+              [&](std::int64_t query, std::span<const std::int64_t> items,
+                  std::span<const float> scores) { writer.append_row(query, items, scores); });
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/options.hpp"
 #include "bulksim/job/progress.hpp"
+#include "bulksim/job/tile_shares.hpp"
 #include "job/formatted.hpp"
 #include "job/guarded_work.hpp"
 #include "job/pair_merge.hpp"
@@ -121,7 +122,7 @@ void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>&
   };
   PairOutput output(plan().grid, file, progress, std::move(options));
   GuardedPairSink sink(output, frame_.context);
-  const auto backend = make_pair_backend(plan(), frame_.setup.resources, frame_.setup.schedule);
+  const auto backend = make_pair_backend(frame_.setup);
   try {
     stream_pairs(frame_.setup, tiles, *backend, sink);
   } catch (const Stopped&) {

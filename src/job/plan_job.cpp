@@ -140,7 +140,7 @@ void print(const Json& json, std::ostream& out) {
       << "ranks     " << json["ranks"] << " with " << json["threads_per_rank"]
       << " threads, chunks of " << json["chunk_rows"]
       << " items (limit: " << json["chunk_limit"].get<std::string>() << "), "
-      << json["chunks_in_flight"] << " of them at once, " << json["query_batch_rows"]
+      << json["chunks_in_flight"] << " at once, " << json["query_batch_rows"]
       << " queries at once (limit: " << json["query_batch_limit"].get<std::string>() << ")\n"
       << "backend   " << json["backend"].get<std::string>() << devices_in(json) << '\n'
       << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "

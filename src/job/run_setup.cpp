@@ -8,6 +8,7 @@
 #include "bulksim/job/agreement.hpp"
 #include "bulksim/job/import_job.hpp"
 #include "bulksim/job/row_reader.hpp"
+#include "bulksim/job/tile_shares.hpp"
 #include "job/block_estimate.hpp"
 #include "job/row_names.hpp"
 
@@ -109,14 +110,10 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
     if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
     const Finish finish(backend);
     backend.set_queries(queries, sink);
-    std::int64_t to_come = 0;
-    for (const ChunkTask& chunk : chunks)
-      to_come += std::ssize(chunk.tiles);
     for (const ChunkTask& chunk : chunks) {
       UnitRows items = item_reader.read(chunk.items);
       if (nan != nullptr) nan->note_items(chunk.items, items);
-      to_come -= std::ssize(chunk.tiles);
-      backend.submit({chunk.items, std::move(items), chunk.tiles, to_come});
+      backend.submit({chunk.items, std::move(items), chunk.tiles, chunk.tiles_to_come});
     }
     backend.drain();
   }

@@ -8,7 +8,6 @@
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/job/row_reader.hpp"
-#include "bulksim/sparse/row_partition.hpp"
 #include "job/block_reduction.hpp"
 
 namespace bulksim {
@@ -263,40 +262,6 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
       throw too_little_memory(schedule, resources.memory);
     }
   }
-}
-
-std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_t>& to_do,
-                                                   const Plan& plan, const InputSurvey& items,
-                                                   int ranks) {
-  const auto column_costs = tile_column_costs(plan.grid, items);
-  std::vector<std::int64_t> costs;
-  costs.reserve(to_do.size());
-  for (const std::int64_t number : to_do) {
-    const auto column = static_cast<std::size_t>(plan.grid.id(number).column);
-    costs.push_back(std::max<std::int64_t>(1, column_costs[column] / plan.grid.rows()));
-  }
-  std::vector<std::vector<std::int64_t>> shares;
-  for (const RowRange run : partition_by_cost(costs, ranks)) {
-    shares.emplace_back(to_do.begin() + run.begin, to_do.begin() + run.end);
-  }
-  return shares;
-}
-
-std::vector<ChunkTask> make_chunks(const std::vector<std::int64_t>& tiles, const TileGrid& grid,
-                                   RowRange batch, std::int64_t chunk_columns) {
-  std::vector<ChunkTask> chunks;
-  std::int64_t first_column = 0;
-  for (const std::int64_t number : tiles) {
-    const TileId tile = grid.id(number);
-    if (tile.row < batch.begin || tile.row >= batch.end) continue;
-    if (chunks.empty() || tile.column >= first_column + chunk_columns) {
-      first_column = tile.column;
-      chunks.push_back({grid.items(tile.column), {}});
-    }
-    chunks.back().items.end = grid.items(tile.column).end;
-    chunks.back().tiles.push_back(tile);
-  }
-  return chunks;
 }
 
 }  // namespace bulksim

@@ -66,7 +66,7 @@ TileOutcome compute(const TileWork& work, RunFiles& files, TileLog* log, JobCont
   Progress progress(context.log, std::ssize(work.tiles), bytes_of_a_tile(work) * work.all_tiles);
   TileOutput output(plan.grid, files, progress, std::move(options));
   RunSink sink(plan, output, context);
-  const auto backend = make_backend(plan, work.setup.resources, work.setup.schedule);
+  const auto backend = make_backend(work.setup);
   TileOutcome outcome;
   outcome.stopped = !streamed_all(work, *backend, sink);
   outcome.backend = backend->description();

@@ -117,7 +117,7 @@ Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& sh
   Samples samples = choose_samples(setup, share, most_bytes);
   DroppedPairs dropped;
   GuardedPairSink sink(dropped, context);
-  const auto backend = make_pair_backend(setup.plan, setup.resources, setup.schedule);
+  const auto backend = make_pair_backend(setup);
   samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
   samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });
   return samples;
@@ -142,7 +142,7 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
   samples.reserved_bytes = static_cast<double>(room);
   TrialOutput output(file, plan.value_type, room);
   RunSink sink(plan, output, context);
-  const auto backend = make_backend(plan, setup.resources, setup.schedule);
+  const auto backend = make_backend(setup);
   samples.small_seconds = seconds_of([&] { stream_tiles(setup, samples.small, *backend, sink); });
   samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
   samples.sync_seconds = seconds_of([&] { file.sync_data(); });

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "bulksim/job/schedule.hpp"
+#include "bulksim/job/tile_shares.hpp"
 #include "test_support.hpp"
 
 namespace bulksim::test {
@@ -164,6 +165,8 @@ TEST(Chunks, HoldWholeColumnsOfTilesOfOneBatch) {
   EXPECT_EQ(chunks[0].tiles, (std::vector<TileId>{{0, 0}, {1, 0}, {1, 1}}));
   EXPECT_EQ(chunks[1].items, (RowRange{40, 50}));
   EXPECT_EQ(chunks[1].tiles, (std::vector<TileId>{{0, 4}, {1, 4}}));
+  EXPECT_EQ(chunks[0].tiles_to_come, 2);
+  EXPECT_EQ(chunks[1].tiles_to_come, 0);
 }
 
 TEST(Schedule, TooLittleMemoryIsRefusedWithTheTable) {

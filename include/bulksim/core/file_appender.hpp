@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,5 +51,15 @@ class FileAppender {
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
 };
+
+/// Makes a file, in the place of one of that name, lets `fill` append to it and makes it durable.
+template <class Fill>
+void write_file(FileCalls& calls, const std::string& path, const Fill& fill) {
+  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  FileAppender out(file, 0);
+  fill(out);
+  out.flush();
+  file.sync();
+}
 
 }  // namespace bulksim

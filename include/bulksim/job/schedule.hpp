@@ -47,21 +47,4 @@ CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
                               const Schedule& schedule);
 CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources);
 
-/// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous
-/// runs of nearly equal predicted cost. A run ends within a column of tiles, or within a part,
-/// where that balances better; a tile has one writer.
-std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_t>& to_do,
-                                                   const Plan& plan, const InputSurvey& items,
-                                                   int ranks);
-
-/// Item rows to read at once, and the tiles they are for.
-struct ChunkTask {
-  RowRange items;
-  std::vector<TileId> tiles;
-};
-
-/// The chunks of one rank for one batch of queries (rows of tiles in `batch`).
-std::vector<ChunkTask> make_chunks(const std::vector<std::int64_t>& tiles, const TileGrid& grid,
-                                   RowRange batch, std::int64_t chunk_columns);
-
 }  // namespace bulksim

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+
+namespace bulksim {
+
+/// Asks for the cache lines of what is read soon, at places that no processor foresees.
+inline void prefetch(const void* start, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  const char* first = static_cast<const char*>(start);
+  for (std::size_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(first + at);
+}
+
+}  // namespace bulksim
