@@ -3,8 +3,8 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/bench_job.hpp"
 #include "command.hpp"
+#include "job/bench_job.hpp"
 
 namespace bulksim {
 

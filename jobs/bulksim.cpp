@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/agreement.hpp"
-#include "bulksim/job/import_job.hpp"
-#include "bulksim/job/job_config.hpp"
-#include "bulksim/job/process.hpp"
+#include "comm/agreement.hpp"
 #include "command.hpp"
+#include "core/run/log.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/config/import_options.hpp"
+#include "job/config/job_config.hpp"
+#include "job/input/import_matrix.hpp"
+#include "job/process.hpp"
 
 namespace bulksim {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/job/options.hpp"
+#include "cli/options.hpp"
 
 namespace bulksim {
 

@@ -1,8 +1,9 @@
 #include <iostream>
 
-#include "bulksim/job/compute_job.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
+#include "job/compute_job.hpp"
+#include "job/config/compute_options.hpp"
 
 namespace bulksim {
 

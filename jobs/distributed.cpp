@@ -6,18 +6,19 @@
 #include <limits>
 #include <optional>
 
-#include "bulksim/comm/mpi_environment.hpp"
-#include "bulksim/core/failpoint.hpp"
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/core/phase_timer.hpp"
-#include "bulksim/core/stop_request.hpp"
-#include "bulksim/core/watchdog.hpp"
-#include "bulksim/core/watched_calls.hpp"
-#include "bulksim/job/agreement.hpp"
-#include "bulksim/job/failure_record.hpp"
-#include "bulksim/job/process.hpp"
+#include "comm/agreement.hpp"
+#include "comm/mpi_environment.hpp"
 #include "command.hpp"
+#include "core/files/failpoint.hpp"
+#include "core/files/watched_calls.hpp"
+#include "core/run/log.hpp"
+#include "core/run/phase_timer.hpp"
+#include "core/run/stop_request.hpp"
+#include "core/run/watchdog.hpp"
+#include "job/config/deadlines.hpp"
+#include "job/config/failure_record.hpp"
+#include "job/process.hpp"
 
 namespace bulksim {
 

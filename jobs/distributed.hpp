@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/job/compute_job.hpp"
-#include "bulksim/job/job_config.hpp"
-#include "bulksim/job/options.hpp"
+#include "cli/options.hpp"
+#include "job/compute_job.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/config/job_config.hpp"
 
 namespace bulksim {
 

@@ -1,8 +1,9 @@
 #include <iostream>
 
-#include "bulksim/job/estimate_job.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/estimate_job.hpp"
 
 namespace bulksim {
 

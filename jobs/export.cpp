@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/export_job.hpp"
 #include "command.hpp"
+#include "job/inspect/export_job.hpp"
 
 namespace bulksim {
 

@@ -1,9 +1,9 @@
 #include <string>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/generate_job.hpp"
 #include "command.hpp"
+#include "core/run/log.hpp"
+#include "job/generate_job.hpp"
 
 namespace bulksim {
 

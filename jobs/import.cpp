@@ -2,9 +2,10 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/import_job.hpp"
 #include "command.hpp"
+#include "core/run/log.hpp"
+#include "job/config/import_options.hpp"
+#include "job/input/import_matrix.hpp"
 
 namespace bulksim {
 

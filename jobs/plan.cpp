@@ -1,8 +1,9 @@
 #include <iostream>
 
-#include "bulksim/job/plan_job.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/plan_job.hpp"
 
 namespace bulksim {
 

@@ -3,9 +3,10 @@
 #include <iterator>
 #include <string_view>
 
-#include "bulksim/job/repair_job.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/repair_job.hpp"
 
 namespace bulksim {
 

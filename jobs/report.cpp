@@ -1,9 +1,10 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/job_config.hpp"
-#include "bulksim/job/report_job.hpp"
 #include "command.hpp"
+#include "job/config/compute_options.hpp"
+#include "job/config/job_config.hpp"
+#include "job/inspect/report/report_job.hpp"
 
 namespace bulksim {
 

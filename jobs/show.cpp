@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/show_job.hpp"
 #include "command.hpp"
+#include "job/inspect/show_job.hpp"
 
 namespace bulksim {
 

@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/status_job.hpp"
 #include "command.hpp"
+#include "job/inspect/status_job.hpp"
 
 namespace bulksim {
 

@@ -1,7 +1,7 @@
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/log.hpp"
-#include "bulksim/job/versions_job.hpp"
 #include "command.hpp"
+#include "core/run/log.hpp"
+#include "job/inspect/versions_job.hpp"
 
 namespace bulksim {
 

@@ -4,8 +4,9 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/verify_job.hpp"
 #include "command.hpp"
+#include "job/config/import_options.hpp"
+#include "job/verify/verify_result.hpp"
 
 namespace bulksim {
 

@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/job/versions_job.hpp"
 #include "command.hpp"
+#include "job/inspect/versions_job.hpp"
 
 namespace bulksim {
 

@@ -1,4 +1,4 @@
-#include "bulksim/blocks/block_sums.hpp"
+#include "blocks/block_sums.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "bulksim/blocks/selection.hpp"
+#include "blocks/selection.hpp"
 
 #include <algorithm>
 #include <numeric>

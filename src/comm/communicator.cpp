@@ -1,4 +1,4 @@
-#include "bulksim/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <algorithm>
 

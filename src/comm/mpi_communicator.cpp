@@ -8,9 +8,9 @@
 
 #include <mpi.h>
 
-#include "bulksim/core/failpoint.hpp"
-#include "bulksim/core/phase_timer.hpp"
 #include "comm/mpi_library.hpp"
+#include "core/files/failpoint.hpp"
+#include "core/run/phase_timer.hpp"
 
 namespace bulksim::mpi {
 

@@ -1,4 +1,4 @@
-#include "bulksim/comm/mpi_environment.hpp"
+#include "comm/mpi_environment.hpp"
 
 #include <charconv>
 #include <cstdio>

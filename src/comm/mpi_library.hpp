@@ -4,8 +4,8 @@
 #include <mutex>
 #include <string>
 
-#include "bulksim/comm/communicator.hpp"
 #include "bulksim/core/error.hpp"
+#include "comm/communicator.hpp"
 
 namespace bulksim::mpi {
 

@@ -1,5 +1,5 @@
-#include "bulksim/comm/nccl_communicator.hpp"
-#include "bulksim/core/shared_library.hpp"
+#include "comm/nccl_communicator.hpp"
+#include "core/run/shared_library.hpp"
 
 namespace bulksim {
 

@@ -15,8 +15,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "bulksim/core/phase_timer.hpp"
 #include "comm/mpi_library.hpp"
+#include "core/run/phase_timer.hpp"
 
 namespace bulksim::mpi {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "bulksim/core/watchdog.hpp"
+#include "core/run/watchdog.hpp"
 
 namespace bulksim::mpi {
 

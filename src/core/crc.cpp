@@ -1,4 +1,4 @@
-#include "bulksim/core/crc.hpp"
+#include "core/crc.hpp"
 
 #include <algorithm>
 

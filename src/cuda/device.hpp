@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bulksim/core/kernel_log.hpp"
+#include "core/run/kernel_log.hpp"
 #include "cuda/check.hpp"
 
 namespace bulksim::cuda {

@@ -1,4 +1,4 @@
-#include "bulksim/formats/column_map.hpp"
+#include "formats/column_map.hpp"
 
 #include <algorithm>
 #include <span>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/formats/row_stream.hpp"
+#include "formats/row_stream.hpp"
 
 namespace bulksim {
 

@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/formats/block_sparse_store.hpp"
-#include "bulksim/formats/spmat.hpp"
+#include "formats/spmat.hpp"
+#include "formats/store/block_sparse_store.hpp"
 
 namespace bulksim {
 

@@ -1,4 +1,4 @@
-#include "bulksim/formats/names.hpp"
+#include "formats/names.hpp"
 
 #include <simdjson.h>
 

@@ -1,4 +1,4 @@
-#include "bulksim/formats/row_stream.hpp"
+#include "formats/row_stream.hpp"
 
 #include <algorithm>
 #include <utility>

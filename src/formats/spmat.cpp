@@ -1,4 +1,4 @@
-#include "bulksim/formats/spmat.hpp"
+#include "formats/spmat.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "bulksim/job/bench_job.hpp"
+#include "job/bench_job.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -6,14 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bulksim/backend/cuda_kernel_benchmark.hpp"
-#include "bulksim/backend/kernel_benchmark.hpp"
+#include "backend/cpu/kernel_benchmark.hpp"
+#include "backend/cuda/cuda_kernel_benchmark.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/unit_rows.hpp"
+#include "core/text/format_text.hpp"
 #include "job/cuda_bench.hpp"
-#include "job/formatted.hpp"
 
 namespace bulksim {
 

@@ -1,12 +1,11 @@
-#include "bulksim/job/compute_job.hpp"
+#include "job/compute_job.hpp"
 
 #include <memory>
 #include <string>
 
-#include "bulksim/storage/unsynced_calls.hpp"
-#include "job/matrix_run.hpp"
-#include "job/pairs_run.hpp"
-#include "job/run_work.hpp"
+#include "core/files/unsynced_calls.hpp"
+#include "job/run/resume.hpp"
+#include "job/run/runs.hpp"
 
 namespace bulksim {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
-#include "job/formatted.hpp"
+#include "core/text/format_text.hpp"
 
 namespace bulksim {
 

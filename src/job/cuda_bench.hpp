@@ -2,8 +2,8 @@
 
 #include <iosfwd>
 
-#include "bulksim/backend/cuda_kernel_benchmark.hpp"
-#include "bulksim/job/bench_job.hpp"
+#include "backend/cuda/cuda_kernel_benchmark.hpp"
+#include "job/bench_job.hpp"
 
 namespace bulksim {
 

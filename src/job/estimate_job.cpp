@@ -1,4 +1,4 @@
-#include "bulksim/job/estimate_job.hpp"
+#include "job/estimate_job.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/core/phase_timer.hpp"
-#include "job/block_estimate.hpp"
-#include "job/formatted.hpp"
-#include "job/plan_folder.hpp"
-#include "job/run_setup.hpp"
-#include "job/strongest_blocks.hpp"
+#include "core/run/phase_timer.hpp"
+#include "core/text/format_text.hpp"
+#include "job/blocks/strongest_blocks.hpp"
+#include "job/plan/plan_folder.hpp"
+#include "job/run/prepare_run.hpp"
+#include "job/run/tile_selection.hpp"
 
 namespace bulksim {
 

@@ -1,12 +1,12 @@
-#include "bulksim/job/generate_job.hpp"
+#include "job/generate_job.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/formats/spmat.hpp"
-#include "bulksim/sparse/synthetic_corpus.hpp"
+#include "formats/spmat.hpp"
+#include "sparse/synthetic_corpus.hpp"
 
 namespace bulksim {
 

@@ -1,4 +1,4 @@
-#include "bulksim/job/plan_job.hpp"
+#include "job/plan_job.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -7,15 +7,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bulksim/job/options.hpp"
-#include "bulksim/storage/run_directory.hpp"
-#include "job/formatted.hpp"
-#include "job/pair_publication.hpp"
-#include "job/plan_folder.hpp"
-#include "job/publication.hpp"
-#include "job/run_report.hpp"
-#include "job/run_setup.hpp"
-#include "job/trial.hpp"
+#include "core/text/format_text.hpp"
+#include "job/plan/error_bound.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/plan/plan_folder.hpp"
+#include "job/publish/pair_publication.hpp"
+#include "job/publish/publication.hpp"
+#include "job/run/pilot_run.hpp"
+#include "job/run/prepare_run.hpp"
+#include "job/run/run_report.hpp"
+#include "storage/run/run_directory.hpp"
 
 namespace bulksim {
 

@@ -1,4 +1,4 @@
-#include "bulksim/job/process.hpp"
+#include "job/process.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "bulksim/comm/mpi_environment.hpp"
-#include "bulksim/storage/hdf5_environment.hpp"
+#include "comm/mpi_environment.hpp"
+#include "storage/hdf5_environment.hpp"
 
 namespace bulksim {
 

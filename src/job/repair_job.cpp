@@ -1,4 +1,4 @@
-#include "bulksim/job/repair_job.hpp"
+#include "job/repair_job.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,11 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bulksim/job/agreement.hpp"
-#include "bulksim/job/resources.hpp"
-#include "bulksim/storage/journal.hpp"
-#include "job/run_work.hpp"
-#include "job/verification.hpp"
+#include "comm/agreement.hpp"
+#include "job/plan/resources.hpp"
+#include "job/run/resume.hpp"
+#include "job/run/runs.hpp"
+#include "job/verify/verification.hpp"
+#include "storage/run/journal.hpp"
 
 namespace bulksim {
 

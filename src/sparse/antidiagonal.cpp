@@ -1,4 +1,4 @@
-#include "bulksim/sparse/antidiagonal.hpp"
+#include "sparse/antidiagonal.hpp"
 
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/grid.hpp"

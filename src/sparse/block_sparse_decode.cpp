@@ -5,10 +5,10 @@
 #include <limits>
 #include <optional>
 
-#include "bulksim/core/crc.hpp"
-#include "bulksim/core/half.hpp"
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/block_sparse.hpp"
+#include "core/crc.hpp"
+#include "core/half.hpp"
+#include "sparse/block_sparse.hpp"
 #include "sparse/frame_layout.hpp"
 
 namespace bulksim {

@@ -1,4 +1,4 @@
-#include "bulksim/sparse/row_partition.hpp"
+#include "sparse/row_partition.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "bulksim/sparse/synthetic_corpus.hpp"
+#include "sparse/synthetic_corpus.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "bulksim/sparse/vocabulary.hpp"
+#include "sparse/vocabulary.hpp"
 
 #include <algorithm>
 #include <numeric>

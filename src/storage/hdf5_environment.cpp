@@ -1,4 +1,4 @@
-#include "bulksim/storage/hdf5_environment.hpp"
+#include "storage/hdf5_environment.hpp"
 
 #include <cstdlib>
 #include <string_view>

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backend/cuda/bench/kernel_bench.hpp"
-#include "bulksim/backend/cuda_backend.hpp"
-#include "bulksim/core/phase_timer.hpp"
-#include "bulksim/sparse/synthetic_corpus.hpp"
+#include "backend/cuda/cuda_backend.hpp"
+#include "core/run/phase_timer.hpp"
+#include "sparse/synthetic_corpus.hpp"
 
 extern "C" bulksim::SimilarityBackend* bulksim_make_cuda_backend(
     const bulksim::CudaBackendOptions& options);

@@ -12,7 +12,7 @@ set(budgets
   long_row_kernel 80
   ".*_kernel"     64)
 set(architectures 80 90 100)
-set(files bench/merge block_builder filter panel row_identity scores)
+set(files bench/merge kernels/block_builder kernels/filter kernels/panel kernels/row_identity kernels/scores)
 
 file(MAKE_DIRECTORY ${WORK})
 set(flags -std=c++20 -O3 -fmad=false -I${ROOT}/src -I${ROOT}/include)

@@ -1,6 +1,6 @@
 #include "comm/nccl/calls.hpp"
 
-#include "bulksim/core/shared_library.hpp"
+#include "core/run/shared_library.hpp"
 
 namespace bulksim::nccl {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
-#include "bulksim/core/phase_timer.hpp"
 #include "comm/nccl/roll_call.hpp"
 #include "comm/nccl/world.hpp"
+#include "core/run/phase_timer.hpp"
 #include "cuda/buffer.hpp"
 #include "cuda/device.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "bulksim/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace bulksim {
 

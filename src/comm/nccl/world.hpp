@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bulksim/comm/nccl_communicator.hpp"
 #include "comm/nccl/calls.hpp"
+#include "comm/nccl_communicator.hpp"
 
 namespace bulksim::nccl {
 

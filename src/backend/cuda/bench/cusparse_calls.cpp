@@ -1,6 +1,6 @@
 #include "backend/cuda/bench/cusparse_calls.hpp"
 
-#include "bulksim/core/shared_library.hpp"
+#include "core/run/shared_library.hpp"
 
 namespace bulksim::cuda {
 

@@ -10,9 +10,9 @@
 #include "backend/cuda/bench/merge.hpp"
 #include "backend/cuda/bench/score_bench.hpp"
 #include "backend/cuda/bench/upload_all.hpp"
-#include "backend/cuda/download_rate.hpp"
+#include "backend/cuda/stream/download_rate.hpp"
 #include "bulksim/core/checksum.hpp"
-#include "bulksim/core/phase_timer.hpp"
+#include "core/run/phase_timer.hpp"
 
 namespace bulksim::cuda {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/cuda/bench/cusparse_calls.hpp"
-#include "bulksim/backend/cuda_kernel_benchmark.hpp"
+#include "backend/cuda/cuda_kernel_benchmark.hpp"
 
 namespace bulksim::cuda {
 

@@ -1,5 +1,5 @@
 #include "backend/cuda/bench/merge.hpp"
-#include "backend/cuda/device_functions.cuh"
+#include "backend/cuda/kernels/device_functions.cuh"
 #include "bulksim/sparse/grid.hpp"
 
 namespace bulksim::cuda {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "backend/cuda/bench/upload_all.hpp"
-#include "backend/cuda/row_identity.hpp"
-#include "backend/tile_checks.hpp"
+#include "backend/cuda/kernels/row_identity.hpp"
+#include "backend/rows/tile_checks.hpp"
 
 namespace bulksim::cuda {
 

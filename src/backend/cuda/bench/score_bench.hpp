@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "backend/cuda/block_builder.hpp"
-#include "backend/cuda/item_slice.hpp"
-#include "backend/cuda/query_rows.hpp"
-#include "backend/cuda/scores.hpp"
+#include "backend/cuda/kernels/block_builder.hpp"
+#include "backend/cuda/kernels/scores.hpp"
+#include "backend/cuda/stream/item_slice.hpp"
+#include "backend/cuda/stream/query_rows.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "cuda/device.hpp"
 

@@ -1,0 +1,115 @@
+// Compiles the inner loop for each instruction set and chooses one of them.
+//
+// Included once for each by foreach_target.h; no macro of its own may survive a pass.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/cpu_kernel.cpp"
+#ifndef HWY_COMPILE_ALL_ATTAINABLE
+#define HWY_COMPILE_ALL_ATTAINABLE  // keeps the scalar kernel, which tests compare
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#endif
+#include "backend/cpu/cpu_kernel.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "backend/cpu/kernel_loop_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bulksim {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+void stream(float* out, std::size_t size) {
+  const hn::CappedTag<float, 16> d;
+  for (std::size_t at = 0; at < size; at += hn::Lanes(d))
+    hn::Stream(hn::Zero(d), d, out + at);
+  hwy::FlushStream();
+}
+
+/// The variants for one kind of sums, by Identities and Terms.
+template <class Scores>
+KernelVariants variants() {
+  constexpr auto kRows = Identities::kRows;
+  constexpr auto kColumns = Identities::kRowsAndColumns;
+  return {{{run<Scores, kRows, Terms::kOff>, run<Scores, kRows, Terms::kOn>},
+           {run<Scores, kColumns, Terms::kOff>, run<Scores, kColumns, Terms::kOn>}}};
+}
+
+KernelFunctions functions() {
+  return {kLanes,
+          stream,
+          variants<FineCosines<AnySign>>(),
+          variants<FineCosines<NonNegative>>(),
+          variants<WideCosines>(),
+          variants<Dots>()};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bulksim
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+HWY_EXPORT(functions);
+
+/// Targets that stand for an option.
+std::int64_t targets_of(Simd simd) {
+  switch (simd) {
+    case Simd::kAvx512:
+      return HWY_AVX3 | HWY_AVX3_DL;
+    case Simd::kAvx2:
+      return HWY_AVX2;
+    case Simd::kSse4:
+      return HWY_SSE4;
+    case Simd::kScalar:
+      return HWY_SCALAR | HWY_EMU128;
+    case Simd::kBest:
+      break;
+  }
+  return ~std::int64_t{0};
+}
+
+/// Entry of a target in the table of HWY_EXPORT, which has one entry in a build for one target.
+template <class Function, std::size_t kSize>
+Function entry(Function const (&table)[kSize], std::int64_t target) {
+  if (kSize == 1) return table[0];
+  const std::int64_t mask = HWY_CHOSEN_TARGET_SHIFT(target) | HWY_CHOSEN_TARGET_MASK_SCALAR;
+  return table[hwy::Num0BitsBelowLS1Bit_Nonzero64(static_cast<std::uint64_t>(mask))];
+}
+
+}  // namespace
+
+CpuKernel CpuKernel::choose(Simd simd) {
+  const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS & targets_of(simd);
+  if (usable == 0) {
+    throw Error(ExitCode::kUsage,
+                "this machine or this build lacks the instruction set asked for "
+                "(take another one, or leave the choice to the program)");
+  }
+  const std::int64_t target = usable & -usable;  // the lowest bit is the best target
+  return CpuKernel(hwy::TargetName(target), entry(HWY_DISPATCH_TABLE(functions), target)());
+}
+
+BlockFunction CpuKernel::function(Grid grid, Signs signs, Identities identities,
+                                  Terms terms) const {
+  const KernelVariants& variants = grid.metric == Metric::kDot    ? functions_.dots
+                                   : grid == kWideGrid            ? functions_.wide
+                                   : signs == Signs::kNonNegative ? functions_.non_negative
+                                                                  : functions_.any_sign;
+  return variants.functions[identities == Identities::kRowsAndColumns][terms == Terms::kOn];
+}
+
+}  // namespace bulksim
+
+#endif  // HWY_ONCE

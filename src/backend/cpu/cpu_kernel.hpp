@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "backend/rows/aligned_buffer.hpp"
+#include "backend/rows/item_blocks.hpp"
+#include "backend/rows/labelled_rows.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/sparse/grid.hpp"
+
+namespace bulksim {
+
+/// A query entry whose column is present in the sub-block at hand.
+struct WeightedColumn {
+  std::uint32_t start;   ///< as in BlockColumn
+  std::uint32_t groups;  ///< as in BlockColumn
+  std::int32_t weight;
+};
+
+/// Memory of one thread in the kernel.
+class KernelScratch {
+ public:
+  /// Enough for sub-blocks of `items` and query rows of `longest` entries.
+  void require(std::int64_t items, std::int64_t longest) {
+    accumulators_.require(static_cast<std::size_t>(accumulators_of(items)));
+    const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than kept
+    lists_.require(entries);
+    dense_.require(entries);
+    nonzero_.require(kNonzeroRoom);
+  }
+  static std::int64_t bytes(std::int64_t items, std::int64_t longest) {
+    constexpr std::size_t kEntryBytes = 2 * sizeof(WeightedColumn);
+    return accumulators_of(items) * std::int64_t{sizeof(std::int64_t)} +
+           (longest + 1) * static_cast<std::int64_t>(kEntryBytes) +
+           static_cast<std::int64_t>(kNonzeroRoom * sizeof(float));
+  }
+  /// One an item of a padded sub-block, and the spare ones.
+  static std::int64_t accumulators_of(std::int64_t items) {
+    return ItemBlock::padded(items) + kSpareItems;
+  }
+
+  std::int64_t* accumulators() { return accumulators_.data(); }
+  WeightedColumn* lists() { return lists_.data(); }
+  WeightedColumn* dense() { return dense_.data(); }
+  float* nonzero() { return nonzero_.data(); }
+
+ private:
+  /// The cosines of a fine block, and two vectors more.
+  static constexpr std::size_t kNonzeroRoom = kFineRows + 2 * 16;
+
+  AlignedBuffer<std::int64_t> accumulators_;
+  AlignedBuffer<WeightedColumn> lists_;
+  AlignedBuffer<WeightedColumn> dense_;
+  AlignedBuffer<float> nonzero_;
+};
+
+/// Neighbouring queries times one sub-block.
+struct BlockTask {
+  const LabelledRows* queries = nullptr;
+  RowRange rows;                     ///< of the queries
+  const ItemBlock* block = nullptr;  ///< built for the lanes of the kernel
+  float* out = nullptr;              ///< score of the first query and the first item of the block
+  std::int64_t out_stride = 0;       ///< values from one query to the next
+  /// A(q,i) is added to [i], modulo 2^64, for each query; padded_items() of them, aligned. Only for
+  /// kRowsAndColumns.
+  std::int64_t* column_sums = nullptr;
+  /// Terms of the first query and the first 1,024 items of the block; those of queries without
+  /// values stay as they are. Only for Terms::kOn.
+  BlockTerm* terms = nullptr;
+  std::int64_t term_stride = 0;  ///< terms from one query to the next
+  ExpScale exp_scale;
+  KernelScratch* scratch = nullptr;
+  /// For dot products: UnitRows::norms of the queries, and of the items of the block, the latter
+  /// aligned and padded_items() long.
+  const double* query_norms = nullptr;
+  const double* item_norms = nullptr;
+};
+
+/// Which sums are taken from the accumulators while they pass by.
+enum class Identities {
+  kRows,            ///< each query and 1,024 items, compared at once
+  kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
+};
+
+/// Whether the terms of the block sums are formed.
+enum class Terms { kOff, kOn };
+
+/// Computes a task with the `inverse_one` of its grid. Returns the number of row identities that do
+/// not hold.
+using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
+
+/// By Identities and Terms.
+struct KernelVariants {
+  BlockFunction functions[2][2];
+};
+
+/// What is compiled once for each instruction set.
+struct KernelFunctions {
+  std::int64_t lanes;
+  void (*stream)(float* out, std::size_t size);
+  KernelVariants any_sign;
+  KernelVariants non_negative;
+  KernelVariants wide;
+  KernelVariants dots;
+};
+
+/// The kernel for one instruction set.
+class CpuKernel {
+ public:
+  /// The best one of this machine, or the one asked for; throws Error (64) when the machine or the
+  /// build lacks it.
+  static CpuKernel choose(Simd simd);
+
+  const std::string& name() const { return name_; }        ///< "AVX3"
+  std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
+  /// `signs` are those of queries and items together.
+  BlockFunction function(Grid grid, Signs signs, Identities identities,
+                         Terms terms = Terms::kOff) const;
+  /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
+  void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
+
+ private:
+  CpuKernel(std::string name, const KernelFunctions& functions)
+      : name_(std::move(name)), functions_(functions) {}
+
+  std::string name_;
+  KernelFunctions functions_;
+};
+
+}  // namespace bulksim

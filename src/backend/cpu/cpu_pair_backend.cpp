@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "backend/cpu/cpu_kernel.hpp"
+#include "backend/cpu/pair_worker.hpp"
+#include "backend/cpu/tile_threads.hpp"
+#include "backend/rows/best_preferences.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+
+namespace bulksim {
+
+namespace {
+
+class CpuPairBackend final : public PairBackend {
+ public:
+  CpuPairBackend(const CpuBackendOptions& options, const ResultCut& cut)
+      : cut_(cut),
+        items_(options.grid.shape().items),
+        name_(CpuKernel::choose(options.simd).name()),
+        threads_(options,
+                 [&](int thread) { return std::make_unique<PairWorker>(options, cut, thread); }) {}
+
+  std::string description() const override { return threads_.description(name_); }
+  void set_queries(const QueryBatch& queries, PairSink& sink) override {
+    threads_.stop();
+    queries_.emplace(queries);
+    best_.reset();
+    if (cut_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), items_, cut_.count);
+    threads_.start(
+        sink,
+        [this](PairWorker& worker) { worker.begin_queries(*queries_, best_ ? &*best_ : nullptr); },
+        [this](PairWorker& worker) {
+          const std::lock_guard lock(work_mutex_);
+          work_ += worker.take_work();
+        });
+  }
+  void submit(ItemChunk chunk) override { threads_.submit(std::move(chunk)); }
+  void drain() override { threads_.drain(); }
+  std::int64_t recomputed_tiles() const override { return threads_.recomputed(); }
+  PairWork work() const override {
+    const std::lock_guard lock(work_mutex_);
+    return work_;
+  }
+
+ private:
+  ResultCut cut_;
+  std::int64_t items_;
+  std::string name_;
+  std::optional<SearchQueries> queries_;
+  std::optional<BestPreferences> best_;
+  mutable std::mutex work_mutex_;
+  PairWork work_;
+  TileThreads<PairWorker> threads_;  // last: they end before anything they use
+};
+
+/// Whether bounds can leave anything out: scores of 0 cannot be told apart by them.
+bool bounds_pay(const ResultCut& cut) {
+  return cut.keep == Keep::kBest || cut.at_least > 0.0f;
+}
+
+}  // namespace
+
+std::unique_ptr<PairBackend> make_cpu_pair_backend(const CpuBackendOptions& options,
+                                                   const ResultCut& cut) {
+  if (bounds_pay(cut)) return std::make_unique<CpuPairBackend>(options, cut);
+  return make_filtering_backend(make_cpu_backend(options), options.grid, cut);
+}
+
+std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const ResultCut& cut,
+                                    std::int64_t query_nnz, std::int64_t query_columns,
+                                    std::int64_t tile_nnz) {
+  const std::int64_t rows = options.grid.shape().queries;
+  const std::int64_t best =
+      cut.keep == Keep::kAll ? 0
+                             : BestPreferences::bytes(rows, options.grid.shape().items, cut.count);
+  if (!bounds_pay(cut)) {
+    return best + cpu_backend_bytes(options, query_nnz, query_columns, tile_nnz);
+  }
+  const std::int64_t labels = std::min(query_nnz, query_columns);
+  return best + SearchQueries::bytes(rows, query_nnz, labels) + ranked_set_bytes(query_columns) +
+         options.threads * PairWorker::bytes(options, query_nnz, labels, tile_nnz);
+}
+
+}  // namespace bulksim

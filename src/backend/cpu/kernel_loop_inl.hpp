@@ -1,0 +1,231 @@
+// The inner loop: queries times one inverted sub-block of items, exact in int64. Included once for
+// each instruction set.
+#if defined(BULKSIM_KERNEL_LOOP_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BULKSIM_KERNEL_LOOP_INL
+#undef BULKSIM_KERNEL_LOOP_INL
+#else
+#define BULKSIM_KERNEL_LOOP_INL
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include "backend/cpu/cpu_kernel.hpp"
+#include "backend/cpu/softmax_vectors_inl.hpp"
+#include "backend/cpu/sum_vectors_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bulksim {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kGroups = 4;  // eight vectors: the sums of a step stay in registers
+constexpr std::size_t kStepItems = kGroups * kGroupItems;
+static_assert(kBlockAlignment % kStepItems == 0);
+static_assert(kFineRows % kStepItems == 0);
+// How far ahead lines of the output are fetched: a store that misses the L1 cache holds up those
+// behind it. A third of the time of the last pass.
+constexpr std::size_t kAheadItems = 128;
+constexpr std::size_t kLineBytes = 64;
+// A query with so many dense columns has few cosines that are 0: putting the others together for
+// their terms would not pay.
+constexpr std::size_t kDenseRow = 4;
+// AVX2 has no instruction for that: there it never pays (six times as long with Highway's).
+constexpr bool kCompresses = HWY_TARGET != HWY_AVX2;
+
+/// Brings the line of array[at] to the L1 cache; the element need not exist.
+template <class T>
+HWY_INLINE void fetch(const T* array, std::size_t at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(array) + at * sizeof(T);
+  hwy::Prefetch(reinterpret_cast<const char*>(address));
+}
+
+/// Adds a posting list. Its items are distinct, and the spare ones only ever add 0.
+HWY_INLINE void add_list(const PostingGroup* HWY_RESTRICT group, std::size_t groups,
+                         std::int64_t weight, std::int64_t* HWY_RESTRICT sums) {
+  for (const PostingGroup* end = group + groups; group < end; ++group) {
+    for (std::size_t k = 0; k < PostingGroup::kSize; ++k) {
+      sums[group->items[k]] += weight * group->values[k];
+    }
+  }
+}
+
+/// Entries of a query whose columns are present, parted into lists and dense columns.
+struct Parted {
+  std::size_t lists = 0;
+  std::size_t dense = 0;
+  /// The row identities' other sides: Q . (sum of the items of a segment), from canonical rows.
+  std::uint64_t expected[kSegments] = {};
+};
+
+/// No branch but the loop: what is present, and what is a list, cannot be predicted. The postings
+/// are on their way to the L1 cache when it is their turn.
+HWY_INLINE Parted part(std::span<const LabelledEntry> query, const ItemBlock& block,
+                       KernelScratch& scratch) {
+  WeightedColumn* HWY_RESTRICT lists = scratch.lists();
+  WeightedColumn* HWY_RESTRICT dense = scratch.dense();
+  const BlockColumn* columns = block.columns();
+  const PostingGroup* postings = block.postings();
+  Parted parted;
+  for (const LabelledEntry& entry : query) {
+    const RankedSet::Place place = block.present().place(entry.label);
+    const BlockColumn& column = columns[place.smaller];
+    fetch(postings, column.start);
+    lists[parted.lists] = {column.start, column.groups, entry.value};
+    dense[parted.dense] = {column.start, column.groups, entry.value};
+    const std::uint32_t is_list = place.present & static_cast<std::uint32_t>(column.groups != 0);
+    parted.lists += is_list;
+    parted.dense += place.present - is_list;
+    const std::int64_t value = std::int64_t{entry.value} & -std::int64_t{place.present};
+    for (std::int64_t segment = 0; segment < kSegments; ++segment) {
+      parted.expected[segment] += static_cast<std::uint64_t>(value) * column.sums[segment];
+    }
+  }
+  return parted;
+}
+
+/// The last pass over the accumulators of one query.
+struct LastPass {
+  std::int64_t* HWY_RESTRICT sums;
+  const std::int32_t* dense;
+  const WeightedColumn* columns;
+  std::size_t column_count;
+  std::int64_t* HWY_RESTRICT column_sums;
+  Scale scale;
+  bool lists_nonzero;  // whether the cosines that are not 0 are put together
+};
+
+/// Lines of the output that the coming stores need.
+HWY_INLINE void fetch_lines_ahead(const float* out) {
+  for (std::size_t item = 0; item < kStepItems; item += kLineBytes / sizeof(float)) {
+    fetch(out, kAheadItems + item);
+  }
+}
+
+/// Adds the dense columns to the items [begin, end), a whole number of steps, rounds, stores and
+/// leaves zeros for the next query. Returns the sum of all A.
+///
+/// Scores go to the list one step late (the first time zeros, of which it takes none). Where it
+/// stores them depends on how many are not 0, and the sums of the next step are loaded before that
+/// is known: behind such stores the processor would often wait with these loads. At some addresses
+/// that took the terms half as long again.
+template <class Scores, Identities kIdentities, Terms kTerms>
+HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
+                                float* HWY_RESTRICT out, NonzeroList& nonzero) {
+  const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
+  Group total{hn::Zero(Sums()), hn::Zero(Sums())};
+  const bool lists_nonzero = kTerms == Terms::kOn && pass.lists_nonzero;
+  GroupScores late[kGroups];
+  for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
+    fetch_lines_ahead(out);
+    Group groups[kGroups];
+    for (std::size_t g = 0; g < kGroups; ++g)
+      groups[g] = load(pass.sums + item + g * kGroupItems);
+    for (std::size_t c = 0; c < pass.column_count; ++c) {
+      const WeightedColumn& column = pass.columns[c];
+      const std::int32_t* values = pass.dense + std::size_t{column.start} * kLineValues + item;
+      for (std::size_t g = 0; g < kGroups; ++g) {
+        groups[g] = add(groups[g], multiply(column.weight, values + g * kGroupItems));
+      }
+    }
+    if (lists_nonzero) append_nonzero(late, nonzero);
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      const std::size_t at = item + g * kGroupItems;
+      total = add(total, groups[g]);
+      if (kIdentities == Identities::kRowsAndColumns) {
+        store(add(load(pass.column_sums + at), groups[g]), pass.column_sums + at);
+      }
+      late[g] = Scores::of(groups[g], pass.scale, at);
+      store(late[g], out + g * kGroupItems);
+      store(zero, pass.sums + at);
+    }
+  }
+  if (lists_nonzero) append_nonzero(late, nonzero);
+  HWY_ALIGN std::int64_t lanes[kLanes];
+  hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
+  std::uint64_t sum = 0;
+  for (const std::int64_t lane : lanes)
+    sum += static_cast<std::uint64_t>(lane);
+  return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
+}
+
+/// One query: returns the number of segments whose identity does not hold.
+template <class Scores, Identities kIdentities, Terms kTerms>
+HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
+                                  const Scale& scale, float* out, BlockTerm* terms) {
+  const ItemBlock& block = *task.block;
+  KernelScratch& scratch = *task.scratch;
+  std::int64_t* sums = scratch.accumulators();
+  const Parted parted = part(query, block, scratch);
+  for (std::size_t entry = 0; entry < parted.lists; ++entry) {
+    const WeightedColumn& list = scratch.lists()[entry];
+    add_list(block.postings() + list.start, list.groups, list.weight, sums);
+  }
+
+  const auto items = static_cast<std::size_t>(block.items());
+  const bool is_full =
+      !query.empty() && items % kFineRows == 0 && (!kCompresses || parted.dense >= kDenseRow);
+  const LastPass pass{sums,  block.dense(), scratch.dense(), parted.dense, task.column_sums,
+                      scale, !is_full};
+  std::int64_t failed = 0;
+  for (std::size_t begin = 0; begin < items; begin += kFineRows) {
+    const std::size_t end = HWY_MIN(begin + kFineRows, items);
+    const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
+    NonzeroList nonzero(scratch.nonzero());
+    std::uint64_t sum =
+        finish<Scores, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
+    if (whole < end) {  // the last step hangs over the edge
+      float edge[kStepItems];
+      sum += finish<Scores, kIdentities, kTerms>(pass, whole, whole + kStepItems, edge, nonzero);
+      std::memcpy(out + whole, edge, (end - whole) * sizeof(float));
+    }
+    failed += sum != parted.expected[begin / kFineRows];
+    if constexpr (kTerms == Terms::kOn) {
+      if (is_full) {
+        *terms = term_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+      } else if (!query.empty()) {
+        *terms = term_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+      }
+      ++terms;
+    }
+  }
+  return failed;
+}
+
+template <class Scores, Identities kIdentities, Terms kTerms>
+std::int64_t run(const BlockTask& task, float inverse_one) {
+  const std::int64_t items = task.block->items();
+  std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Scores::kZero);
+  std::int64_t failed = 0;
+  float* out = task.out;
+  BlockTerm* terms = task.terms;
+  for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
+    const double norm = task.query_norms == nullptr ? 1.0 : task.query_norms[row];
+    const Scale scale{inverse_one, norm, task.item_norms};
+    failed +=
+        run_query<Scores, kIdentities, kTerms>(task, task.queries->row(row), scale, out, terms);
+    terms += task.term_stride;
+  }
+  if (kIdentities == Identities::kRowsAndColumns && Scores::kZero != 0) {
+    const auto zeros =
+        static_cast<std::uint64_t>(task.rows.size()) * static_cast<std::uint64_t>(Scores::kZero);
+    for (std::int64_t item = 0; item < task.block->padded_items(); ++item) {
+      task.column_sums[item] =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(task.column_sums[item]) - zeros);
+    }
+  }
+  return failed;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bulksim
+HWY_AFTER_NAMESPACE();
+
+#endif  // BULKSIM_KERNEL_LOOP_INL

@@ -1,0 +1,156 @@
+#include "backend/cpu/pair_worker.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread)
+    : options_(options),
+      cut_(cut),
+      thread_(thread),
+      search_(options.arithmetic, SearchKernel::best()) {
+  const std::int64_t width = std::min(options.search_block, kSearchItems);
+  options_.search_block = width;
+  blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
+}
+
+void PairWorker::begin_queries(const SearchQueries& queries, BestPreferences* best) {
+  queries_ = &queries;
+  best_ = best;
+  search_.begin_queries(queries);
+}
+
+void PairWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
+  chunk_ = &chunk;
+  const RowRange items = options_.grid.items(column);
+  local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
+  items_.assign(chunk.rows, local_items_, queries_->vocabulary());
+  block_count_ = 0;
+  for (std::int64_t begin = 0; begin < items.size(); begin += options_.search_block) {
+    const std::int64_t end = std::min(begin + options_.search_block, items.size());
+    blocks_[block_count_++].build(items_, {begin, end}, *queries_);
+  }
+}
+
+std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
+  const RowRange rows = options_.grid.queries(tile.row);
+  const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
+  std::int64_t again = 0;
+  writer.begin(tile);
+  // each thread from a row of its own on, so that no two want the best pairs of the same one
+  const std::int64_t first = rows.size() * thread_ / options_.threads;
+  auto cell = std::ranges::lower_bound(cells, first, {}, &Cell::row);
+  for (std::int64_t step = 0; step < rows.size(); ++step) {
+    const std::int64_t of_tile = (first + step) % rows.size();
+    if (of_tile == 0) cell = cells.begin();
+    const auto row_cells = cell;
+    while (cell != cells.end() && cell->row == of_tile)
+      ++cell;
+    const std::int64_t query = rows.begin + of_tile;
+    const std::int64_t row = query - queries_->batch().range.begin;
+    if (best_ != nullptr) best_->prefetch(row);
+    if (!row_holds(tile, row, {row_cells, cell})) {
+      again = 1;
+      if (!row_holds(tile, row, {row_cells, cell})) throw wrong_twice(tile);
+    }
+    if (best_ != nullptr) offers_.offer_to(*best_);
+    if (!pairs_.empty()) writer.write(query, pairs_);
+  }
+  writer.finish();
+  return again;
+}
+
+/// Finds the pairs that a query row of the batch gets from a tile and checks them.
+bool PairWorker::row_holds(TileId tile, std::int64_t row, std::span<const Cell> cells) {
+  const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
+  if (!find_row(row, floor)) return false;
+  if (options_.before_checks) {
+    for (ScoredItem& pair : pairs_)
+      options_.before_checks(tile, {&pair.score, 1});
+  }
+  return samples_hold(row, cells, floor);
+}
+
+/// Fills pairs_ with what a query row of the batch gets from the tile.
+bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
+  const std::int64_t query = queries_->batch().range.begin + row;
+  const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
+  pairs_.clear();
+  preferences_ = {};
+  offers_.begin();
+  if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
+  for (std::size_t at = 0; at < block_count_; ++at) {
+    const SearchBlock& block = blocks_[at];
+    found_.clear();
+    const RowRange items{first_item + block.rows().begin, first_item + block.rows().end};
+    if (!cut_.touches({query, query + 1}, items)) continue;
+    const float least = least_score(floor, items.begin);
+    const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
+    const bool all_count = cut_.items.begin <= items.begin && items.end <= cut_.items.end &&
+                           cut_.is_two_sided() && std::isinf(cut_.below);
+    const bool from_none = cut_.keep == Keep::kBest && floor == 0 && all_count;
+    const std::int64_t zeros = all_count ? most : block.items();
+    const SearchGoal goal{row, least, from_none ? most : 0, least <= 0.0f ? zeros : 0};
+    if (!search_.find(goal, block, items_, found_)) return false;
+    for (const ExactPair& pair : found_) {
+      const ScoredItem scored{first_item + pair.item,
+                              score(row, local_items_.begin + pair.item, pair.sum)};
+      if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
+    }
+  }
+  if (cut_.keep != Keep::kAll) preferences_ = offers_.keep(cut_, query, row, floor, pairs_);
+  return true;
+}
+
+/// The lowest score that an item from `first_item` on may have.
+float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) const {
+  if (cut_.keep != Keep::kBest || floor == 0) return cut_.at_least;
+  const float score = score_of(floor);
+  const bool ties_lose = first_item > item_of(floor);
+  return std::max(cut_.at_least, ties_lose ? std::nextafter(score, HUGE_VALF) : score);
+}
+
+/// The score of a query row of the batch and an item of the chunk.
+float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const {
+  return score_of_sum(sum, queries_->batch().rows, row, chunk_->rows, local_item,
+                      options_.arithmetic);
+}
+
+/// Whether the sampled cells of a row are among its pairs exactly where a merge of the two rows
+/// says that they are wanted.
+bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
+                              std::uint64_t floor) const {
+  const std::int64_t query = queries_->batch().range.begin + row;
+  const auto least = std::ranges::min_element(preferences_);
+  const bool full =
+      cut_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= cut_.count;
+  for (const Cell& cell : cells) {
+    const std::int64_t local = local_items_.begin + cell.item;
+    const std::int64_t item = chunk_->range.begin + local;
+    const float expected =
+        exact_score(queries_->batch().rows, row, chunk_->rows, local, options_.arithmetic);
+    bool wanted = cut_.admits(query, item, expected);
+    if (wanted && cut_.keep != Keep::kAll) {
+      const std::uint64_t key = preference(cut_, query, item, expected);
+      wanted = key > floor && (!full || key >= *least);
+    }
+    const auto at = std::ranges::lower_bound(pairs_, item, {}, &ScoredItem::item);
+    const bool found = at != pairs_.end() && at->item == item;
+    if (found != wanted || (found && at->score != expected)) return false;
+  }
+  return true;
+}
+
+std::int64_t PairWorker::bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
+                               std::int64_t labels, std::int64_t tile_nnz) {
+  const TileShape& tile = options.grid.tile();
+  const std::int64_t blocks = divide_up(tile.items, std::min(options.search_block, kSearchItems));
+  return LabelledRows::bytes(tile.items, tile_nnz) + SearchBlock::bytes(tile_nnz, labels) +
+         blocks * ranked_set_bytes(labels) +
+         PairSearch::bytes(std::min(query_nnz, labels), labels, options.grid.shape().queries);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/tile_checks.hpp"
+#include "backend/rows/tile_offers.hpp"
+#include "backend/search/pair_search.hpp"
+#include "backend/search/search_block.hpp"
+#include "backend/search/search_queries.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+
+namespace bulksim {
+
+/// Finds the wanted pairs of tiles on one of `options.threads` threads, with memory of its own.
+class PairWorker {
+ public:
+  PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread);
+
+  /// `best` is shared by the workers; null with Keep::kAll.
+  void begin_queries(const SearchQueries& queries, BestPreferences* best);
+  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
+  /// these.
+  void begin_column(const ItemChunk& chunk, std::int64_t column);
+  /// Finds the pairs of a tile of the column, those of a query a second time when their checks
+  /// fail. Returns 1 where that happened, else 0; throws Error (70) when the checks fail again.
+  std::int64_t compute(TileId tile, PairWriter& writer);
+
+  PairWork take_work() { return search_.take_work(); }
+
+  static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
+                            std::int64_t labels, std::int64_t tile_nnz);
+
+ private:
+  bool row_holds(TileId tile, std::int64_t row, std::span<const Cell> cells);
+  bool find_row(std::int64_t row, std::uint64_t floor);
+  bool samples_hold(std::int64_t row, std::span<const Cell> cells, std::uint64_t floor) const;
+  float least_score(std::uint64_t floor, std::int64_t first_item) const;
+  float score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const;
+
+  CpuBackendOptions options_;
+  ResultCut cut_;
+  int thread_;
+  const SearchQueries* queries_ = nullptr;
+  BestPreferences* best_ = nullptr;
+  const ItemChunk* chunk_ = nullptr;
+  RowRange local_items_;  // of the column of tiles, within the chunk
+  LabelledRows items_;
+  std::vector<SearchBlock> blocks_;
+  std::size_t block_count_ = 0;
+  PairSearch search_;
+  std::vector<ExactPair> found_;
+  std::vector<ScoredItem> pairs_;  // of one query, items ascending
+  TileOffers offers_;
+  std::span<const std::uint64_t> preferences_;  // of the same query
+};
+
+}  // namespace bulksim

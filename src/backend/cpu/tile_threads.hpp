@@ -1,0 +1,100 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/unit_queue.hpp"
+
+namespace bulksim {
+
+/// The threads of a backend, each with a worker of its own, which computes tiles column by column.
+/// The first failure of any ends all.
+template <class Worker>
+class TileThreads {
+ public:
+  TileThreads(const CpuBackendOptions& options,
+              const std::function<std::unique_ptr<Worker>(int thread)>& make_worker)
+      : count_(options.threads), queue_(options.threads, options.chunks_in_flight) {
+    for (int thread = 0; thread < count_; ++thread)
+      workers_.push_back(make_worker(thread));
+  }
+
+  /// "cpu (AVX3, 2 threads)"
+  std::string description(const std::string& instructions) const {
+    return "cpu (" + instructions + ", " + std::to_string(count_) +
+           (count_ == 1 ? " thread)" : " threads)");
+  }
+
+  /// Waits for what was submitted and ends the threads: nobody uses the queries and the sink any
+  /// more.
+  void stop() {
+    drain();
+    threads_.clear();
+  }
+  /// Begins with new queries: each thread calls `begin` with its worker first, and `unit_done`
+  /// whenever the worker has finished some tiles.
+  template <class Sink, class Begin, class UnitDone>
+  void start(Sink& sink, const Begin& begin, const UnitDone& unit_done) {
+    for (const auto& own : workers_) {
+      threads_.emplace_back(
+          [this, &sink, begin, unit_done, worker = own.get()](const std::stop_token& stop) {
+            try {
+              begin(*worker);
+              work(*worker, sink, unit_done, stop);
+            } catch (...) {
+              queue_.fail(std::current_exception());
+            }
+          });
+    }
+  }
+
+  void submit(ItemChunk chunk) {
+    stopping_on_failure([&] { queue_.submit(std::move(chunk)); });
+  }
+  void drain() {
+    stopping_on_failure([&] { queue_.drain(); });
+  }
+  std::int64_t recomputed() const { return recomputed_; }
+
+ private:
+  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+  template <class Step>
+  void stopping_on_failure(const Step& step) {
+    try {
+      step();
+    } catch (...) {
+      threads_.clear();
+      throw;
+    }
+  }
+
+  template <class Sink, class UnitDone>
+  void work(Worker& worker, Sink& sink, const UnitDone& unit_done, const std::stop_token& stop) {
+    const auto writer = sink.make_writer();
+    while (auto unit = queue_.take(stop)) {
+      worker.begin_column(*unit->chunk, unit->tiles.front().column);
+      for (const TileId tile : unit->tiles) {
+        if (stop.stop_requested() || queue_.failed()) return;
+        recomputed_ += worker.compute(tile, *writer);
+      }
+      unit_done(worker);
+      queue_.done(*std::move(unit));
+    }
+  }
+
+  int count_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  UnitQueue queue_;
+  std::atomic<std::int64_t> recomputed_ = 0;
+  std::vector<std::jthread> threads_;  // last: they end before anything they use
+};
+
+}  // namespace bulksim

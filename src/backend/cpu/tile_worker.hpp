@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/cpu_kernel.hpp"
+#include "backend/rows/aligned_buffer.hpp"
+#include "backend/rows/item_blocks.hpp"
+#include "backend/rows/labelled_rows.hpp"
+#include "backend/rows/tile_checks.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "sparse/vocabulary.hpp"
+
+namespace bulksim {
+
+/// A query batch as the workers share it: never changed while they run.
+struct LabelledQueries {
+  const QueryBatch* batch = nullptr;
+  Vocabulary vocabulary;
+  LabelledRows rows;
+
+  explicit LabelledQueries(const QueryBatch& queries);
+};
+
+/// Computes and checks tiles on one thread, with memory of its own.
+///
+/// A tile leaves in stripes of about 1 MiB, which stay in the cache of the thread until they are
+/// checked, hashed and written.
+class TileWorker {
+ public:
+  TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel);
+
+  /// The queries of the columns that follow, which they must outlive.
+  void begin_queries(const LabelledQueries& queries) { queries_ = &queries; }
+  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
+  /// these.
+  void begin_column(const ItemChunk& chunk, std::int64_t column);
+  /// Computes a tile of the column, a second time when its checks fail. Returns how often it was
+  /// computed again; throws Error (70) when the checks fail again.
+  std::int64_t compute(TileId tile, TileWriter& writer);
+
+  static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t labels,
+                            std::int64_t tile_nnz);
+
+ private:
+  bool compute_once(TileId tile, TileWriter& writer);
+  bool compute_stripe(RowRange rows);
+  bool samples_hold(RowRange rows, std::span<const Cell>& cells) const;
+  bool term_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
+  bool columns_hold(RowRange rows);
+  std::int64_t term_blocks() const;
+  void lay_out_norms();
+
+  CpuBackendOptions options_;
+  CpuKernel kernel_;
+  BlockLayout layout_;
+  std::int64_t stripe_rows_;
+  const LabelledQueries* queries_ = nullptr;
+  const ItemChunk* chunk_ = nullptr;
+  BlockFunction function_ = nullptr;
+  RowRange local_items_;  // of the column of tiles, within the chunk
+  RowRange local_rows_;   // of the tile, within the query batch
+  LabelledRows items_;
+  std::vector<ItemBlock> blocks_;
+  KernelScratch scratch_;
+  ColumnIdentity column_identity_;
+  AlignedBuffer<std::int64_t> column_sums_;
+  AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like it
+  AlignedBuffer<float> stripe_;
+  std::vector<BlockTerm> terms_;  // of the stripe; empty where they are not asked for
+};
+
+}  // namespace bulksim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/cuda_backend.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+
+namespace bulksim {
+
+/// The module with the kernels and their baselines.
+inline constexpr char kCudaBenchModule[] = "libbulksim_cuda_bench.so";
+
+struct CudaBenchmarkOptions {
+  Grid arithmetic;
+  int repeats = 5;
+  std::int64_t baseline_queries = 1024;   ///< the baselines multiply the first so many queries
+  std::int64_t baseline_items = 131'072;  ///< with the first so many items, far below 2^20 rows
+  std::string module = kCudaBenchModule;
+};
+
+/// One way to the same scores.
+struct CudaContender {
+  std::string name;
+  std::int64_t queries = 0;
+  std::int64_t items = 0;
+  std::vector<double> seconds = {};  ///< of each repeat
+  double pairs_per_s = 0.0;          ///< of the median
+  double largest_error = 0.0;        ///< against the exact cosine, over sampled cells
+  std::string left_out = {};         ///< why it was not run; empty when it was
+
+  /// A wrong result has no rate worth telling.
+  bool is_right() const { return left_out.empty() && largest_error < 1e-5; }
+};
+
+/// What the score kernel does on the device of this process, and what a user could call instead, in
+/// the same run and on the same rows.
+struct CudaKernelRates {
+  std::string device;
+  double download_rate = 0.0;      ///< bytes a second to the host
+  std::int64_t multiply_adds = 0;  ///< useful ones of the score kernel: one a pair and column
+  double build_seconds = 0.0;      ///< inverting the items; not part of any rate
+  std::int64_t failed_identities = 0;
+  std::vector<CudaContender> contenders;  ///< the score kernel first, then the baselines
+};
+
+/// Computes all pairs of `queries` and the first 262,144 of `items` on the device. Throws as
+/// `make_cuda_backend`.
+CudaKernelRates benchmark_cuda_kernel(const UnitRows& queries, const UnitRows& items,
+                                      const CudaBenchmarkOptions& options);
+
+}  // namespace bulksim

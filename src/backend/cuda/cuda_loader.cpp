@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/cuda_kernel_benchmark.hpp"
+#include "backend/rows/best_preferences.hpp"
+#include "blocks/fine_grid.hpp"
+#include "core/run/shared_library.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// A function of the module.
+template <class Function>
+Function function_of(const std::string& module, const char* name) {
+  Function function = nullptr;
+  SharedLibrary(module).find(name, function);
+  return function;
+}
+
+}  // namespace
+
+bool has_cuda_module() {
+  return BULKSIM_HAS_CUDA != 0;
+}
+
+CudaDevice find_cuda_device(int node_rank, const std::string& module) {
+  using Find = void (*)(int node_rank, CudaDevice& device);
+  CudaDevice device;
+  function_of<Find>(module, "bulksim_find_cuda_device")(node_rank, device);
+  return device;
+}
+
+std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& options) {
+  using Make = SimilarityBackend* (*)(const CudaBackendOptions& options);
+  const auto make = function_of<Make>(options.module, "bulksim_make_cuda_backend");
+  return std::unique_ptr<SimilarityBackend>(make(options));
+}
+
+std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& options,
+                                                    const ResultCut& cut) {
+  using Make = PairBackend* (*)(const CudaBackendOptions& options, const ResultCut& cut);
+  const auto make = function_of<Make>(options.module, "bulksim_make_cuda_pair_backend");
+  return std::unique_ptr<PairBackend>(make(options, cut));
+}
+
+CudaKernelRates benchmark_cuda_kernel(const UnitRows& queries, const UnitRows& items,
+                                      const CudaBenchmarkOptions& options) {
+  using Benchmark =
+      void (*)(const UnitRows&, const UnitRows&, const CudaBenchmarkOptions&, CudaKernelRates&);
+  const auto benchmark = function_of<Benchmark>(options.module, "bulksim_benchmark_cuda_kernel");
+  CudaKernelRates rates;
+  benchmark(queries, items, options, rates);
+  return rates;
+}
+
+std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {
+  const std::int64_t of_a_tile = options.grid.tile().cells() * std::int64_t{sizeof(float)} +
+                                 terms_of_a_tile(options.grid) * std::int64_t{sizeof(BlockTerm)};
+  const std::int64_t tiles = options.pinned_tiles * of_a_tile;
+  const std::int64_t rows = std::max(options.slice_items, options.grid.tile().items) + 1;
+  return tiles + 2 * (rows * std::int64_t{sizeof(std::int64_t)} +
+                      chunk_nnz * std::int64_t{sizeof(Column) + sizeof(std::int32_t)});
+}
+
+std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, const ResultCut& cut,
+                                          std::int64_t chunk_nnz) {
+  const TileShape& tile = options.grid.tile();
+  const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
+  const MatrixShape& shape = options.grid.shape();
+  const std::int64_t best =
+      cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(shape.queries, shape.items, cut.count);
+  return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
+}
+
+std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,
+                                       std::int64_t items, std::int64_t item_nnz) {
+  constexpr std::int64_t kBlock = 1024;
+  const std::int64_t labels = std::min(query_nnz, columns);
+  const std::int64_t blocks = divide_up(items, tile.items) * divide_up(tile.items, kBlock);
+  return 8 * query_nnz + 16 * labels + 56 * item_nnz + 32 * items + blocks * labels / 4 +
+         8 * tile.cells();
+}
+
+}  // namespace bulksim

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/kernels/layout.hpp"
+#include "cuda/buffer.hpp"
+
+namespace bulksim::cuda {
+
+/// Replaces the `count` columns of item rows by their labels, in place.
+void label_columns(const QueryRows& queries, std::uint32_t* columns, std::int64_t count,
+                   const Stream& stream);
+
+/// Turns the rows of a slice into inverted blocks, on the device, in memory that it keeps.
+class BlockBuilder {
+ public:
+  /// Makes room for slices of up to `entries` entries, cut like `grid`. Throws CallError when the
+  /// device has not enough memory.
+  void reserve(const BlockGrid& grid, std::int64_t entries, std::uint32_t labels);
+  /// Bytes that `reserve` takes.
+  static std::int64_t bytes(const BlockGrid& grid, std::int64_t entries, std::uint32_t labels);
+  void clear();
+
+  /// Blocks of labelled rows with `entries` entries. They stay until the next call; everything is
+  /// put into `stream`.
+  ItemBlocks build(const ItemRows& rows, std::int64_t entries, const BlockGrid& grid,
+                   std::uint32_t labels, const Stream& stream);
+
+ private:
+  DeviceBuffer<std::uint64_t> keys_[2];
+  DeviceBuffer<int2> pairs_[2];
+  DeviceBuffer<std::byte> scratch_;
+  DeviceBuffer<uint2> look_;
+  DeviceBuffer<uint2> lists_;
+  DeviceBuffer<std::int64_t> first_;
+};
+
+}  // namespace bulksim::cuda

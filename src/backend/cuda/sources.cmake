@@ -1,0 +1,33 @@
+# The sources of the CUDA modules, relative to src/. nvcc compiles the .cu files; for the emulator the
+# C++ compiler takes them all.
+set(src ${CMAKE_CURRENT_LIST_DIR}/../..)
+file(GLOB BULKSIM_CUDA_SOURCES CONFIGURE_DEPENDS RELATIVE ${src}
+  ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu ${CMAKE_CURRENT_LIST_DIR}/stream/*.cpp)
+file(GLOB BULKSIM_CUDA_BENCH_SOURCES CONFIGURE_DEPENDS RELATIVE ${src}
+  ${CMAKE_CURRENT_LIST_DIR}/bench/*.cu ${CMAKE_CURRENT_LIST_DIR}/bench/*.cpp)
+
+# The communicator over NCCL, which goes with them where nccl.h is.
+find_path(BULKSIM_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+if(BULKSIM_NCCL_INCLUDE_DIR)
+  file(GLOB BULKSIM_NCCL_SOURCES CONFIGURE_DEPENDS RELATIVE ${src} ${src}/comm/nccl/*.cpp)
+endif()
+
+# What they use of the library, for builds without the library.
+set(BULKSIM_CUDA_NEEDS
+  backend/rows/best_preferences.cpp
+  backend/rows/labelled_rows.cpp
+  backend/rows/pair_filter.cpp
+  backend/rows/tile_checks.cpp
+  backend/rows/tile_offers.cpp
+  comm/communicator.cpp
+  core/checksum.cpp
+  core/error.cpp
+  core/run/kernel_log.cpp
+  core/run/watchdog.cpp
+  sparse/csr_matrix.cpp
+  sparse/unit_rows.cpp
+  sparse/vocabulary.cpp)
+
+foreach(list BULKSIM_CUDA_SOURCES BULKSIM_CUDA_BENCH_SOURCES BULKSIM_NCCL_SOURCES BULKSIM_CUDA_NEEDS)
+  list(TRANSFORM ${list} PREPEND ${src}/)
+endforeach()

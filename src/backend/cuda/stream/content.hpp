@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/kernels/scores.hpp"
+#include "blocks/fine_grid.hpp"
+
+// What a backend leaves of each tile, as its parts need to know it.
+namespace bulksim::cuda {
+
+inline bool has_values(const CudaBackendOptions& options) {
+  return options.content != TileContent::kTerms;
+}
+
+inline bool has_terms(const CudaBackendOptions& options) {
+  return options.content != TileContent::kValues;
+}
+
+inline Output output_of(const CudaBackendOptions& options) {
+  if (!has_terms(options)) return Output::kValues;
+  return has_values(options) ? Output::kBoth : Output::kTerms;
+}
+
+/// Values of one tile, or 0.
+inline std::int64_t tile_values(const CudaBackendOptions& options) {
+  return has_values(options) ? options.grid.tile().cells() : 0;
+}
+
+/// Terms of one tile, or 0.
+inline std::int64_t tile_terms(const CudaBackendOptions& options) {
+  return has_terms(options) ? terms_of_a_tile(options.grid) : 0;
+}
+
+}  // namespace bulksim::cuda

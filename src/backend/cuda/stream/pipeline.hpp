@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/stream/candidate_rows.hpp"
+#include "backend/cuda/stream/chunk_queue.hpp"
+#include "backend/cuda/stream/second_opinion.hpp"
+#include "backend/cuda/stream/tile_feeder.hpp"
+#include "backend/cuda/stream/tile_ring.hpp"
+#include "backend/rows/pair_filter.hpp"
+#include "core/bounded_queue.hpp"
+#include "cuda/device.hpp"
+
+namespace bulksim::cuda {
+
+/// The work on one query batch: one thread feeds the device, others check the tiles that come down
+/// and hand them on. The first failure of any thread ends all.
+class Pipeline {
+ public:
+  /// Whole tiles go to `sink`.
+  Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
+           TileSink& sink)
+      : Pipeline(options, device, batch, sink, nullptr) {}
+  /// Of tiles only what may be wanted goes to `filter`, where that is less.
+  Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
+           PairFilter& filter)
+      : Pipeline(options, device, batch, filter, &filter) {}
+  ~Pipeline() { halt(); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  void submit(ItemChunk chunk);
+  void drain();
+  std::int64_t recomputed() const { return recomputed_; }
+
+ private:
+  Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
+           TileSink& sink, PairFilter* filter);
+
+  template <class Body>
+  void guarded(Body body);
+  template <class Step>
+  void halting_on_failure(const Step& step);
+  void fail(std::exception_ptr failure);
+  void halt();
+  void stop();
+  void feed();
+  void write_tiles();
+  void write_pairs();
+  template <class Take>
+  void for_each_tile(const Take& take);
+  void write_whole(TileWriter& writer, TileId tile, const PinnedTile& pinned) const;
+  void write_candidates(PairFilter::Writer& writer, TileId tile, const CandidateRows& rows) const;
+  void verify(const ItemChunk& chunk, TileId tile, PinnedTile& pinned);
+  void compute_again(const ItemChunk& chunk, TileId tile, PinnedTile& pinned);
+  bool holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned) const;
+  bool term_holds(const ItemChunk& chunk, TileId tile, std::int64_t row, std::int64_t item,
+                  const PinnedTile& pinned) const;
+  bool candidates_hold(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned,
+                       const CandidateRows& rows) const;
+  float exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t row,
+                       std::int64_t item) const;
+
+  const CudaBackendOptions& options_;
+  const Device& device_;
+  const QueryBatch& batch_;
+  TileSink& sink_;
+  PairFilter* filter_;
+  ChunkQueue chunks_;
+  TileRing ring_;
+  BoundedQueue<Delivery> deliveries_;
+  TileFeeder feeder_;
+  SecondOpinion second_opinion_;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<std::int64_t> recomputed_ = 0;
+  std::vector<std::jthread> threads_;  // last: they end before anything they use
+};
+
+}  // namespace bulksim::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/cuda/kernels/layout.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "cuda/buffer.hpp"
+#include "sparse/vocabulary.hpp"
+
+namespace bulksim::cuda {
+
+/// A query batch, relabelled and kept on the device.
+class DeviceQueries {
+ public:
+  /// Returns when the rows have arrived. Tiles are `tile_queries` rows high, from the first row on.
+  DeviceQueries(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream);
+
+  const QueryRows& view() const { return view_; }
+  /// Rows of a tile, counted from the first of the batch, that the long-row kernel takes.
+  int long_rows(std::int64_t tile_row) const {
+    return long_rows_[static_cast<std::size_t>(tile_row)];
+  }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+  /// Device bytes of a batch.
+  static std::int64_t bytes(std::int64_t rows, std::int64_t entries, std::int64_t labels);
+
+ private:
+  void relabel(const UnitRows& rows, const Stream& stream);
+  void arrange(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream);
+  void upload_vocabulary(const UnitRows& rows, const Stream& stream);
+
+  Vocabulary vocabulary_;
+  std::vector<int> long_rows_;
+  DeviceBuffer<std::int64_t> offsets_;
+  DeviceBuffer<int2> entries_;
+  DeviceBuffer<std::uint32_t> order_;
+  DeviceBuffer<std::uint32_t> columns_;
+  DeviceBuffer<std::uint32_t> labels_;
+  DeviceBuffer<double> norms_;
+  QueryRows view_;
+};
+
+}  // namespace bulksim::cuda

@@ -1,0 +1,291 @@
+#include "backend/cuda/stream/tile_feeder.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "backend/cuda/kernels/row_identity.hpp"
+
+namespace bulksim::cuda {
+
+namespace {
+
+/// Of the device memory that is free at the start; the rest is left to others and to fragments.
+constexpr double kShareOfMemory = 0.7;
+/// Slices differ a little in their entries: room for the next ones too.
+constexpr std::int64_t with_reserve(std::int64_t entries) {
+  return entries + entries / 8;
+}
+
+/// The first tiles of `tiles` that have one column, at most `most`.
+std::span<const TileId> same_column(std::span<const TileId> tiles, std::size_t most) {
+  const auto end = std::find_if(tiles.begin(), tiles.end(), [&](const TileId& tile) {
+    return tile.column != tiles.front().column;
+  });
+  return tiles.first(std::min(most, static_cast<std::size_t>(end - tiles.begin())));
+}
+
+bool is_out_of_memory(const CallError& error) {
+  return error.code() == ExitCode::kMemory;
+}
+
+}  // namespace
+
+TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
+                       const QueryBatch& batch, const PairFilter* filter)
+    : options_(options),
+      device_(device),
+      batch_(batch),
+      filter_(filter),
+      shape_(LaunchShape::of(device)) {
+  const std::int64_t free_at_start = device.free_bytes();
+  const auto usable =
+      static_cast<std::int64_t>(kShareOfMemory * static_cast<double>(free_at_start));
+  const TileShape& tile = options.grid.tile();
+  prepare_score_kernels(shape_);
+  queries_.emplace(batch.rows, tile.queries, upload_);
+  ticket_.reserve(1);
+  slice_columns_ = std::max<std::int64_t>(1, options.slice_items / tile.items);
+  const std::int64_t rows_of_tiles = divide_up(batch.rows.rows(), tile.queries);
+  group_tiles_ = static_cast<int>(std::clamp<std::int64_t>(rows_of_tiles, 1, kGroupTiles));
+  while (group_tiles_ > 1 && result_bytes() > usable / 2)
+    group_tiles_ /= 2;
+  reserve_results();
+  budget_ = usable - (free_at_start - device.free_bytes());
+}
+
+std::int64_t TileFeeder::result_bytes() const {
+  const TileShape& tile = options_.grid.tile();
+  const std::int64_t filtering =
+      filter_ == nullptr ? 0 : 2 * GroupFilter::bytes(group_tiles_, tile);
+  const std::int64_t of_a_tile = 4 * tile_values(options_) +
+                                 std::int64_t{sizeof(BlockTerm)} * tile_terms(options_) +
+                                 blocks_per_tile() * tile.queries * 8 + 4;
+  return 2 * group_tiles_ * of_a_tile + filtering;
+}
+
+std::int64_t TileFeeder::slice_bytes(const Slice& slice) const {
+  const std::int64_t entries = with_reserve(slice.entries);
+  const std::uint32_t labels = queries_->view().labels;
+  return 2 * ItemSlot::bytes(slice.items.size(), entries) +
+         BlockBuilder::bytes(grid_of(slice), entries, labels) + blocks_per_tile() * labels * 8;
+}
+
+void TileFeeder::reserve_results() {
+  const TileShape& tile = options_.grid.tile();
+  for (;; group_tiles_ /= 2) {
+    try {
+      for (Results& results : results_) {
+        results.values.reserve(group_tiles_ * tile_values(options_));
+        results.terms.reserve(group_tiles_ * tile_terms(options_));
+        results.row_sums.reserve(group_tiles_ * blocks_per_tile() * tile.queries);
+        results.mismatches.reserve(group_tiles_);
+        if (filter_ != nullptr) results.filter.reserve(group_tiles_, tile);
+      }
+      return;
+    } catch (const CallError& error) {
+      clear_results();
+      if (!is_out_of_memory(error)) throw;
+      if (group_tiles_ > 1) continue;
+      throw Error(ExitCode::kMemory,
+                  "the device " + device_.description() + " has " +
+                      std::to_string(device_.free_bytes()) + " bytes free, and two tiles of " +
+                      std::to_string(tile.queries) + " x " + std::to_string(tile.items) + " need " +
+                      std::to_string(result_bytes()) + " (choose a smaller --tile)");
+    }
+  }
+}
+
+void TileFeeder::clear_results() {
+  for (Results& results : results_) {
+    results.values.clear();
+    results.terms.clear();
+    results.row_sums.clear();
+    results.mismatches.clear();
+    results.filter.clear();
+  }
+}
+
+TileFeeder::Slice TileFeeder::cut(const ItemChunk& chunk, std::span<const TileId> tiles,
+                                  std::int64_t columns) const {
+  const std::int64_t first = tiles.front().column;
+  std::int64_t last = first;
+  std::size_t count = 0;
+  for (; count < tiles.size(); ++count) {
+    const std::int64_t column = tiles[count].column;
+    if (column > last + 1 || column - first >= columns) break;
+    last = column;
+  }
+  const RowRange items{options_.grid.items(first).begin - chunk.range.begin,
+                       options_.grid.items(last).end - chunk.range.begin};
+  const std::int64_t entries = chunk.rows.row_offsets[static_cast<std::size_t>(items.end)] -
+                               chunk.rows.row_offsets[static_cast<std::size_t>(items.begin)];
+  return {items, first, last - first + 1, entries, tiles.first(count)};
+}
+
+/// The longest slice that fits, with its memory.
+TileFeeder::Slice TileFeeder::next_slice(const ItemChunk& chunk, std::span<const TileId> tiles) {
+  std::int64_t columns = slice_columns_;
+  for (;;) {
+    Slice slice = cut(chunk, tiles, columns);
+    if (slice.columns > 1 && slice_bytes(slice) > budget_) {
+      columns = slice.columns / 2;
+      continue;
+    }
+    try {
+      reserve(slice);
+      return slice;
+    } catch (const CallError& error) {
+      if (!is_out_of_memory(error)) throw;
+      give_way(slice);
+      columns = slice_columns_;
+    }
+  }
+}
+
+void TileFeeder::reserve(const Slice& slice) {
+  const std::uint32_t labels = queries_->view().labels;
+  const std::int64_t entries = with_reserve(slice.entries);
+  slots_[next_slot_].reserve(slice.items.size(), entries);
+  builder_.reserve(grid_of(slice), entries, labels);
+  column_sums_.reserve(blocks_per_tile() * labels);
+}
+
+/// Asks for less from now on; throws when there is nothing to give up.
+void TileFeeder::give_way(const Slice& slice) {
+  for (ItemSlot& slot : slots_)
+    slot.clear();
+  builder_.clear();
+  column_sums_.clear();
+  if (slice.columns > 1) {
+    slice_columns_ = slice.columns / 2;
+  } else if (group_tiles_ > 1) {
+    clear_results();
+    group_tiles_ /= 2;
+    reserve_results();
+  } else {
+    throw out_of_memory(slice);
+  }
+}
+
+Error TileFeeder::out_of_memory(const Slice& slice) const {
+  const std::int64_t entries = with_reserve(slice.entries);
+  const std::int64_t labels = queries_->view().labels;
+  return {
+      ExitCode::kMemory,
+      "the device " + device_.description() + " has " + std::to_string(device_.free_bytes()) +
+          " bytes free, and one column of tiles needs about " + std::to_string(slice_bytes(slice)) +
+          " = 56 x " + std::to_string(entries) + " entries + 32 x " +
+          std::to_string(slice.items.size()) + " items + " + std::to_string(blocks_per_tile()) +
+          " blocks x 33/4 x " + std::to_string(labels) +
+          " labels, beside the queries (choose a smaller --tile, or a device with more memory)"};
+}
+
+void TileFeeder::run(const std::shared_ptr<ChunkInFlight>& chunk, TileRing& ring,
+                     const Deliver& deliver) {
+  std::span<const TileId> tiles(chunk->chunk.tiles);
+  while (!tiles.empty()) {
+    const Slice slice = next_slice(chunk->chunk, tiles);
+    if (!run_slice(chunk, slice, ring, deliver)) return;
+    tiles = tiles.subspan(slice.tiles.size());
+  }
+}
+
+bool TileFeeder::run_slice(const std::shared_ptr<ChunkInFlight>& chunk, const Slice& slice,
+                           TileRing& ring, const Deliver& deliver) {
+  ItemSlot& slot = slots_[next_slot_];
+  next_slot_ = 1 - next_slot_;
+  slot.send(chunk->chunk.rows, slice.items, upload_);
+  slot.receive(compute_);
+  label_columns(queries_->view(), slot.columns(), slot.entries(), compute_);
+  const ItemBlocks blocks = builder_.build(slot.view(), slot.entries(), grid_of(slice),
+                                           queries_->view().labels, compute_);
+  std::optional<Group> before;  // its tiles go down while the next group is computed
+  for (auto left = slice.tiles; !left.empty();) {
+    const auto some = same_column(left, static_cast<std::size_t>(group_tiles_));
+    const bool new_column = !before || before->tiles.front().column != some.front().column;
+    if (new_column) sum_columns(slice, chunk->chunk, slot, some.front().column);
+    const Group group = launch(slice, slot, blocks, some);
+    if (before && !send_down(chunk, *before, ring, deliver)) return false;
+    before = group;
+    left = left.subspan(some.size());
+  }
+  slot.finish(compute_);
+  return send_down(chunk, *before, ring, deliver);
+}
+
+/// The reference sides of the row identities of a column of tiles.
+void TileFeeder::sum_columns(const Slice& slice, const ItemChunk& chunk, const ItemSlot& slot,
+                             std::int64_t column) {
+  const auto entry = [&](std::int64_t row) {
+    const auto at = static_cast<std::size_t>(row - chunk.range.begin);
+    const auto first = static_cast<std::size_t>(slice.items.begin);
+    return chunk.rows.row_offsets[at] - chunk.rows.row_offsets[first];
+  };
+  const RowRange items = options_.grid.items(column);
+  launch_column_sums(slot.view(), grid_of(slice), entry(items.begin), entry(items.end),
+                     (column - slice.first_column) * blocks_per_tile(), blocks_per_tile(),
+                     queries_->view().labels, column_sums_.data(), compute_);
+}
+
+TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
+                                     const ItemBlocks& blocks, std::span<const TileId> tiles) {
+  Results& results = results_[next_results_];
+  next_results_ = 1 - next_results_;
+  results.downloaded.hold(compute_);
+  TileGroup group;
+  group.tiles = static_cast<int>(tiles.size());
+  group.tile_queries = static_cast<int>(options_.grid.tile().queries);
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    group.first_row[k] = options_.grid.queries(tiles[k].row).begin - batch_.range.begin;
+    group.long_rows[k] = queries_->long_rows(group.first_row[k] / group.tile_queries);
+  }
+  group.first_block = (tiles.front().column - slice.first_column) * blocks_per_tile();
+  group.blocks = blocks_per_tile();
+  group.inverse_one = inverse_one(options_.arithmetic);
+  group.query_norms = queries_->view().norms;
+  group.item_norms = slot.view().norms;
+  group.exp_scale = exp_scale(options_.softmax_scale);
+  group.values = results.values.data();
+  group.row_sums = results.row_sums.data();
+  group.terms = results.terms.data();
+  launch_scores(queries_->view(), blocks, group, output_of(options_), shape_, ticket_.data(),
+                compute_);
+  launch_row_check(queries_->view(), group, column_sums_.data(), results.mismatches.data(),
+                   compute_);
+  if (filter_ != nullptr) {
+    results.filter.launch(group, options_.grid, options_.grid.items(tiles.front().column).size(),
+                          batch_.rows.rows(), *filter_, compute_);
+  }
+  results.computed.record(compute_);
+  return {tiles, &results};
+}
+
+bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group,
+                           TileRing& ring, const Deliver& deliver) {
+  const std::int64_t cells = tile_values(options_);
+  const std::int64_t terms = tile_terms(options_);
+  group.results->computed.hold(download_);
+  for (std::size_t k = 0; k < group.tiles.size(); ++k) {
+    const auto pinned = ring.take();
+    if (!pinned) return false;
+    PinnedTile& tile = **pinned;
+    const auto at = static_cast<std::int64_t>(k);
+    std::optional<std::int64_t> candidates;
+    if (filter_ != nullptr) candidates = group.results->filter.candidates(static_cast<int>(k));
+    if (candidates) {
+      tile.make_room_for_candidates(options_.grid.tile());
+      group.results->filter.send_down(static_cast<int>(k), *candidates, tile, download_);
+    } else {
+      download(group.results->values.data() + at * cells, tile.values, cells, download_);
+    }
+    download(group.results->terms.data() + at * terms, tile.terms, terms, download_);
+    download(group.results->mismatches.data() + at, tile.mismatches, 1, download_);
+    tile.arrived.record(download_);
+    if (!deliver({chunk, group.tiles[k], &tile, candidates})) return false;
+  }
+  group.results->downloaded.record(download_);
+  return true;
+}
+
+}  // namespace bulksim::cuda

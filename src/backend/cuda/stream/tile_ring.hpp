@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/cuda/kernels/filter.hpp"
+#include "backend/cuda/stream/content.hpp"
+#include "core/bounded_queue.hpp"
+#include "cuda/buffer.hpp"
+
+namespace bulksim::cuda {
+
+/// Room for one tile on its way out.
+struct PinnedTile {
+  explicit PinnedTile(const CudaBackendOptions& options)
+      : values(tile_values(options)), mismatches(1), terms(tile_terms(options)) {}
+
+  /// Makes room for what is left of a tile that was filtered.
+  void make_room_for_candidates(const TileShape& tile) {
+    counts.reserve(tile.queries);
+    candidates.reserve(candidate_capacity(tile.cells()));
+  }
+
+  PinnedBuffer<float> values;
+  PinnedBuffer<unsigned> mismatches;  ///< rows of the tile that broke the row identity
+  PinnedBuffer<BlockTerm> terms;      ///< [row][block]
+  PinnedBuffer<unsigned> counts;      ///< candidates of each row
+  PinnedBuffer<Candidate> candidates;
+  Event arrived;  ///< everything is here
+};
+
+/// Pinned tiles that go round: taken empty, filled by a copy, given back when they have been
+/// written.
+class TileRing {
+ public:
+  explicit TileRing(const CudaBackendOptions& options)
+      : empty_(static_cast<std::size_t>(options.pinned_tiles)) {
+    for (int tile = 0; tile < options.pinned_tiles; ++tile) {
+      tiles_.push_back(std::make_unique<PinnedTile>(options));
+      empty_.push(tiles_.back().get());
+    }
+  }
+
+  /// Waits for an empty tile; nothing once the ring is closed and used up.
+  std::optional<PinnedTile*> take() { return empty_.pop(); }
+  void give_back(PinnedTile* tile) { empty_.push(tile); }
+  /// Lets `take` fail as soon as nothing is left: a failure ends the run.
+  void close() { empty_.close(); }
+
+ private:
+  std::vector<std::unique_ptr<PinnedTile>> tiles_;
+  BoundedQueue<PinnedTile*> empty_;
+};
+
+}  // namespace bulksim::cuda

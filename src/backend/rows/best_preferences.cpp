@@ -1,0 +1,64 @@
+#include "backend/rows/best_preferences.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace bulksim {
+
+namespace {
+
+// A heap with the least in front. Behind its end stands a number above all, so that a last child
+// that is alone has a sibling too.
+constexpr std::uint64_t kAboveAll = std::numeric_limits<std::uint64_t>::max();
+
+/// Puts `value` in the place of `hole` or below it. Which child is less cannot be predicted.
+void sink(std::uint64_t* heap, std::size_t size, std::size_t hole, std::uint64_t value) {
+  for (std::size_t child = 2 * hole + 1; child < size; child = 2 * hole + 1) {
+    child += static_cast<std::size_t>(heap[child + 1] < heap[child]);
+    if (heap[child] >= value) break;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  heap[hole] = value;
+}
+
+void make_heap(std::uint64_t* numbers, std::size_t size) {
+  numbers[size] = kAboveAll;
+  for (std::size_t hole = size / 2; hole-- > 0;)
+    sink(numbers, size, hole, numbers[hole]);
+}
+
+}  // namespace
+
+BestPreferences::BestPreferences(std::int64_t queries, std::int64_t items, std::int64_t count)
+    : count_(static_cast<std::size_t>(std::min(items, count))),
+      sizes_(static_cast<std::size_t>(queries)),
+      floors_(static_cast<std::size_t>(queries)) {
+  heaps_.require(sizes_.size() * (count_ + 1));
+}
+
+void BestPreferences::offer(std::int64_t query, std::span<const std::uint64_t> preferences) {
+  if (preferences.empty()) return;
+  const auto at = static_cast<std::size_t>(query);
+  const std::lock_guard lock(locks_[at % kLocks]);
+  std::uint64_t* best = heap(at);
+  std::size_t& size = sizes_[at];
+  if (size < count_) {
+    const auto first = preferences.first(std::min(preferences.size(), count_ - size));
+    std::ranges::copy(first, best + size);
+    size += first.size();
+    preferences = preferences.subspan(first.size());
+    if (size < count_) return;
+    make_heap(best, size);
+  }
+  for (const std::uint64_t preference : preferences) {
+    if (preference > best[0]) sink(best, count_, 0, preference);
+  }
+  floors_[at].store(best[0], std::memory_order_relaxed);
+}
+
+std::int64_t BestPreferences::bytes(std::int64_t queries, std::int64_t items, std::int64_t count) {
+  return queries * (8 * (std::min(items, count) + 1) + 16);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "backend/rows/aligned_buffer.hpp"
+#include "backend/rows/prefetch.hpp"
+
+namespace bulksim {
+
+/// The `count` highest preferences of each query of a batch so far, shared by all workers; all of
+/// them where there are no more items. What is not above the floor of its query is no part of the
+/// result.
+class BestPreferences {
+ public:
+  BestPreferences(std::int64_t queries, std::int64_t items, std::int64_t count);
+
+  /// The lowest of `count` preferences of a query; 0 while there are fewer.
+  std::uint64_t floor(std::int64_t query) const {
+    return floors_[static_cast<std::size_t>(query)].load(std::memory_order_relaxed);
+  }
+  /// Called before other work on a query whose preferences will be offered: what there is may lie
+  /// in the cache of another core.
+  void prefetch(std::int64_t query) const {
+    constexpr std::size_t kMost = 128;  // the top of a large heap
+    bulksim::prefetch(heap(static_cast<std::size_t>(query)),
+                      std::min(count_, kMost) * sizeof(std::uint64_t));
+  }
+  /// Takes preferences of a query, each of which is offered once.
+  void offer(std::int64_t query, std::span<const std::uint64_t> preferences);
+
+  static std::int64_t bytes(std::int64_t queries, std::int64_t items, std::int64_t count);
+
+ private:
+  static constexpr std::size_t kLocks = 64;
+
+  const std::uint64_t* heap(std::size_t query) const {
+    return heaps_.data() + query * (count_ + 1);
+  }
+  std::uint64_t* heap(std::size_t query) { return heaps_.data() + query * (count_ + 1); }
+
+  std::size_t count_;
+  AlignedBuffer<std::uint64_t> heaps_;  // of each query `count` numbers, a heap when full, and one
+  std::vector<std::size_t> sizes_;
+  std::vector<std::atomic<std::uint64_t>> floors_;
+  std::mutex locks_[kLocks];
+};
+
+}  // namespace bulksim

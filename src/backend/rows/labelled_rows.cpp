@@ -1,0 +1,43 @@
+#include "backend/rows/labelled_rows.hpp"
+
+namespace bulksim {
+
+void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary) {
+  offsets_.reserve(static_cast<std::size_t>(range.size()) + 1);
+  offsets_.assign(1, 0);
+  take_norms(rows, range);
+  longest_ = 0;
+  signs_ = Signs::kNonNegative;
+  const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
+  const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
+  const auto nnz = static_cast<std::size_t>(last - first);
+  if (entries_.size() < nnz) entries_.resize(nnz);
+  LabelledEntry* const entries = entries_.data();
+  LabelledEntry* end = entries;
+  std::int32_t signs = 0;
+  for (std::int64_t row = range.begin; row < range.end; ++row) {
+    const Column* column = rows.columns_of(row).data();
+    for (const std::int32_t value : rows.values_of(row)) {
+      const Vocabulary::Place place = vocabulary.place(*column++);
+      *end = {place.label, value};
+      end += place.present;
+      signs |= value;
+    }
+    longest_ = std::max(longest_, end - entries - offsets_.back());
+    offsets_.push_back(end - entries);
+  }
+  if (signs < 0) signs_ = Signs::kAny;
+}
+
+void LabelledRows::take_norms(const UnitRows& rows, RowRange range) {
+  norms_.clear();
+  unit_ = 1.0;
+  if (rows.norms.empty() || range.empty()) return;
+  norms_.assign(rows.norms.begin() + range.begin, rows.norms.begin() + range.end);
+  unit_ = *std::ranges::max_element(norms_);
+  if (unit_ == 0.0) unit_ = 1.0;
+  for (double& norm : norms_)
+    norm /= unit_;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bulksim/core/types.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+#include "sparse/vocabulary.hpp"
+
+namespace bulksim {
+
+/// One entry of a row whose column has become a label.
+struct LabelledEntry {
+  std::uint32_t label;
+  std::int32_t value;
+};
+
+/// What is known of the signs of values.
+enum class Signs { kAny, kNonNegative };
+
+/// Canonical rows on the labels of a query vocabulary, in the order of their columns. Entries
+/// outside the vocabulary meet no query and are dropped.
+class LabelledRows {
+ public:
+  /// Replaces the rows by `range` of `rows` and keeps the memory.
+  void assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary);
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
+  std::int64_t nnz() const { return offsets_.back(); }
+  std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
+  /// The largest UnitRows::norms of the rows, 1 without these, and that of a row in proportion.
+  double unit() const { return unit_; }
+  double norm(std::int64_t row) const {
+    return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
+  }
+  Signs signs() const { return signs_; }
+  std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
+  /// Entries of neighbouring rows.
+  std::span<const LabelledEntry> entries(RowRange range) const {
+    const auto begin = offsets_[static_cast<std::size_t>(range.begin)];
+    const auto end = offsets_[static_cast<std::size_t>(range.end)];
+    return std::span(entries_).subspan(static_cast<std::size_t>(begin),
+                                       static_cast<std::size_t>(end - begin));
+  }
+  static std::int64_t bytes(std::int64_t rows, std::int64_t nnz) {
+    return (rows + 1) * std::int64_t{sizeof(std::int64_t)} +
+           nnz * std::int64_t{sizeof(LabelledEntry)};
+  }
+
+ private:
+  void take_norms(const UnitRows& rows, RowRange range);
+
+  std::vector<std::int64_t> offsets_{0};
+  std::vector<LabelledEntry> entries_;  // those behind the last offset mean nothing
+  std::vector<double> norms_;
+  double unit_ = 1.0;
+  std::int64_t longest_ = 0;
+  Signs signs_ = Signs::kNonNegative;
+};
+
+inline Signs common_signs(const LabelledRows& a, const LabelledRows& b) {
+  return a.signs() == b.signs() ? a.signs() : Signs::kAny;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/tile_offers.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+
+namespace bulksim {
+
+/// Takes the wanted pairs from finished tiles, or from rows of them that hold only what may be
+/// wanted.
+class PairFilter final : public TileSink {
+ public:
+  class Writer;
+
+  PairFilter(const TileGrid& grid, const ResultCut& cut) : grid_(grid), cut_(cut) {}
+  ~PairFilter() override;
+
+  /// Replaces the queries; no writer may be at work.
+  void begin_queries(RowRange queries, PairSink& sink);
+  std::unique_ptr<TileWriter> make_writer() override;
+  std::unique_ptr<Writer> make_pair_writer();
+
+  const ResultCut& cut() const { return cut_; }
+  /// No score below it is wanted of this row of the batch. It rises as tiles are finished.
+  float floor(std::int64_t row) const;
+  PairWork work() const;
+
+ private:
+  TileGrid grid_;
+  ResultCut cut_;
+  RowRange queries_;
+  PairSink* sink_ = nullptr;
+  std::optional<BestPreferences> best_;
+  std::atomic<std::int64_t> cells_ = 0;
+};
+
+/// One thread's way into the filter.
+class PairFilter::Writer final : public TileWriter {
+ public:
+  explicit Writer(PairFilter& filter) : filter_(filter), writer_(filter.sink_->make_writer()) {}
+
+  void begin(TileId tile) override;
+  void write(const TileStripe& stripe) override;
+  /// One row of the tile, rows ascending: at least the cells that are wanted, items ascending.
+  void write_candidates(std::int64_t query, std::span<const ScoredItem> candidates);
+  void finish() override;
+
+ private:
+  void filter_row(std::int64_t query, const float* values);
+  void pass_on(std::int64_t query);
+
+  PairFilter& filter_;
+  std::unique_ptr<PairWriter> writer_;
+  TileId tile_;
+  std::vector<ScoredItem> pairs_;
+  TileOffers offers_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,64 @@
+#include "backend/rows/tile_checks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+#include "bulksim/core/checksum.hpp"
+
+namespace bulksim {
+
+void ColumnIdentity::expect(const LabelledRows& queries, RowRange rows, std::uint32_t labels) {
+  query_sums_.assign(labels, 0);
+  for (const LabelledEntry& entry : queries.entries(rows)) {
+    query_sums_[entry.label] += static_cast<std::uint64_t>(std::int64_t{entry.value});
+  }
+}
+
+std::int64_t ColumnIdentity::failures(const LabelledRows& items, RowRange range,
+                                      const std::int64_t* found) const {
+  std::int64_t failed = 0;
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    std::uint64_t sum = 0;
+    for (const LabelledEntry& entry : items.row(item)) {
+      sum += query_sums_[entry.label] * static_cast<std::uint64_t>(std::int64_t{entry.value});
+    }
+    failed += sum != static_cast<std::uint64_t>(found[item - range.begin]);
+  }
+  return failed;
+}
+
+std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int64_t rows,
+                                              std::int64_t items) {
+  std::array<Cell, kSampledCells> cells;
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const std::uint64_t hash = mix(static_cast<std::uint64_t>(tile_number), k);
+    cells[k] = {static_cast<std::int64_t>((hash >> 32) % static_cast<std::uint64_t>(rows)),
+                static_cast<std::int64_t>((hash & 0xFFFFFFFF) % static_cast<std::uint64_t>(items))};
+  }
+  std::ranges::sort(cells);
+  return cells;
+}
+
+bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
+                 std::int64_t item, Grid grid) {
+  const float expected = exact_score(queries, query, items, item, grid);
+  return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
+}
+
+bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
+                ExpScale scale, Grid grid) {
+  return term == (has_values ? block_term(cosines, 0, scale, inverse_one(grid)) : BlockTerm{});
+}
+
+Error wrong_twice(TileId tile) {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return Error(ExitCode::kSoftware,
+               "the tile in row " + std::to_string(tile.row) + ", column " +
+                   std::to_string(tile.column) + " was computed wrong twice on host '" + host +
+                   "' (cpu): test the memory of that host and run the same command on another one");
+}
+
+}  // namespace bulksim

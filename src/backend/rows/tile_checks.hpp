@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/rows/labelled_rows.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/core/error.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+
+namespace bulksim {
+
+/// The column identity of a tile: sum_q A(q,i) = (sum_q Q) . I modulo 2^64 for each item, its right
+/// side from the canonical rows.
+class ColumnIdentity {
+ public:
+  /// Adds up the query rows of a tile.
+  void expect(const LabelledRows& queries, RowRange rows, std::uint32_t labels);
+  /// Number of items in `range` whose identity does not hold; found[0] belongs to the first.
+  std::int64_t failures(const LabelledRows& items, RowRange range, const std::int64_t* found) const;
+
+ private:
+  std::vector<std::uint64_t> query_sums_;  // by label
+};
+
+/// A cell of a tile.
+struct Cell {
+  std::int64_t row = 0;
+  std::int64_t item = 0;
+
+  auto operator<=>(const Cell&) const = default;
+};
+
+/// The cells of a tile that are compared with a merge of their rows, in the order of their rows. A
+/// hash of the tile's number chooses them among its `rows` x `items` cells that exist.
+std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int64_t rows,
+                                              std::int64_t items);
+
+/// Whether a score has exactly the bits that a merge of its two rows gives.
+bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
+                 std::int64_t item, Grid grid);
+
+/// Of the sampled cells one in so many also has the term of its row and fine block formed again.
+inline constexpr std::size_t kCellsPerTerm = 32;
+
+/// Whether a term is, by its definition, that of these cosines of one row and fine block.
+bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
+                ExpScale scale, Grid grid);
+
+/// The checks of a tile failed twice: names tile and host.
+Error wrong_twice(TileId tile);
+
+}  // namespace bulksim

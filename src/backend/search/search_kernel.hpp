@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/rows/labelled_rows.hpp"
+#include "backend/search/search_block.hpp"
+
+namespace bulksim {
+
+/// An item whose bound reaches the cut, and its coarse sum.
+struct Candidate {
+  std::uint32_t item;  ///< within the block
+  std::int32_t sum;
+};
+
+/// Which items of a block are candidates: sum + rest * lengths[item] >= limit, in float32.
+struct Sieve {
+  const float* lengths = nullptr;
+  float rest = 0.0f;
+  float limit = 0.0f;
+};
+
+struct SieveResult {
+  std::size_t candidates = 0;
+  std::uint32_t total = 0;  ///< of all sums, modulo 2^32
+};
+
+/// The exact sum of two rows, in two parts: columns whose labels are below a border, and others.
+struct SplitSum {
+  std::int64_t below = 0;
+  std::int64_t others = 0;
+};
+
+/// What is compiled once for each instruction set.
+struct SearchKernel {
+  /// Adds weight x coarse for each posting.
+  void (*add)(const CoarsePosting* postings, std::size_t size, std::int32_t weight,
+              std::int32_t* sums);
+  /// Looks at all `items` sums (a multiple of kSweptAtOnce), writes the candidates, items
+  /// ascending, and leaves zeros. `out` has room for all.
+  SieveResult (*sweep)(std::int32_t* sums, std::size_t items, const Sieve& sieve, Candidate* out);
+
+  /// Sum of the products of a row with a query's `values`, which are by label.
+  SplitSum (*multiply)(const LabelledEntry* row, std::size_t size, const std::int32_t* values,
+                       std::uint32_t border);
+
+  /// That of the best instruction set of this machine.
+  static const SearchKernel& best();
+};
+
+}  // namespace bulksim

@@ -1,0 +1,68 @@
+#include "backend/search/search_queries.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bulksim {
+
+namespace {
+
+constexpr float kUp = 1.0f + 0x1p-20f;  // more than the roundings of a few float operations
+// Of 32 entries of all queries, those in the bands up to each: what a cut leaves out is mostly in
+// the few columns that nearly every query has.
+constexpr std::int64_t kBandEnds[kBands] = {1, 2, 3, 4, 6, 8, 16, 32};
+
+}  // namespace
+
+SearchQueries::SearchQueries(const QueryBatch& queries)
+    : batch_(&queries), vocabulary_(queries.rows) {
+  const UnitRows& rows = queries.rows;
+  offsets_.reserve(static_cast<std::size_t>(rows.rows()) + 1);
+  entries_.reserve(static_cast<std::size_t>(rows.nnz()));
+  norms_.reserve(static_cast<std::size_t>(rows.rows()));
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    const auto columns = rows.columns_of(row);
+    const auto values = rows.values_of(row);
+    double squares = 0.0;
+    for (const std::int32_t value : values)
+      squares += double{1} * value * value;
+    const double norm = std::sqrt(squares);
+    for (std::size_t entry = 0; entry < values.size(); ++entry) {
+      const double unit = values[entry] / norm;
+      entries_.push_back({vocabulary_.label(columns[entry]), values[entry],
+                          static_cast<std::int32_t>(std::lround(std::ldexp(unit, kCoarseBits))),
+                          static_cast<float>(std::fabs(unit)) * kUp});
+    }
+    std::sort(entries_.begin() + offsets_.back(), entries_.end(),
+              [](const SearchEntry& a, const SearchEntry& b) { return a.label < b.label; });
+    norms_.push_back(norm);
+    offsets_.push_back(static_cast<std::int64_t>(entries_.size()));
+    longest_ = std::max(longest_, static_cast<std::int64_t>(values.size()));
+  }
+  cut_bands();
+}
+
+void SearchQueries::cut_bands() {
+  std::vector<std::int64_t> frequency(vocabulary_.size());
+  for (const SearchEntry& entry : entries_)
+    ++frequency[entry.label];
+  bands_.resize(vocabulary_.size());
+  const auto entries = std::ssize(entries_);
+  std::int64_t seen = 0;
+  std::size_t band = 0;
+  for (std::uint32_t label = 0; label < vocabulary_.size(); ++label) {
+    bands_[label] = static_cast<std::uint8_t>(band);
+    seen += frequency[label];
+    while (band + 1 < kBands && kBandEnds[kBands - 1] * seen >= kBandEnds[band] * entries) {
+      borders_[band++] = label + 1;
+    }
+  }
+  for (; band < kBands; ++band)
+    borders_[band] = vocabulary_.size();
+}
+
+std::int64_t SearchQueries::bytes(std::int64_t rows, std::int64_t nnz, std::int64_t labels) {
+  return rows * 16 + nnz * std::int64_t{sizeof(SearchEntry)} + labels * (1 + 8);
+}
+
+}  // namespace bulksim

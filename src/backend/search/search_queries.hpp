@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bulksim/backend/similarity_backend.hpp"
+#include "sparse/vocabulary.hpp"
+
+namespace bulksim {
+
+/// Bounds work with values of 15 bits: a row of unit length is 2^14 long, and a cosine of 1 is
+/// 2^28, so that any sum fits into an int32.
+inline constexpr int kCoarseBits = 14;
+inline constexpr float kCoarseOne = 0x1p28f;
+
+/// Labels are cut into bands, the most frequent columns first: what is known of a row below each
+/// of these borders bounds what its frequent columns can add.
+inline constexpr std::size_t kBands = 8;
+
+/// One entry of a query, ready for searching.
+struct SearchEntry {
+  std::uint32_t label;
+  std::int32_t value;   ///< on the grid
+  std::int32_t coarse;  ///< round(value / norm * 2^14)
+  float weight;         ///< |value| / norm, rounded up
+};
+
+/// A query batch for the search of pairs: entries by label, so the columns of most queries first.
+class SearchQueries {
+ public:
+  explicit SearchQueries(const QueryBatch& queries);
+
+  const QueryBatch& batch() const { return *batch_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  std::int64_t longest() const { return longest_; }
+  std::span<const SearchEntry> row(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row) + 1]);
+    return std::span(entries_).subspan(begin, end - begin);
+  }
+  /// Length of a query row on the grid.
+  double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
+  /// Its UnitRows::norms, 1 without these.
+  double unit(std::int64_t row) const {
+    const auto& norms = batch_->rows.norms;
+    return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
+  }
+  /// Labels below borders()[b] are in the bands up to b, which grow with b.
+  const std::array<std::uint32_t, kBands>& borders() const { return borders_; }
+  /// Band of each label.
+  const std::vector<std::uint8_t>& bands() const { return bands_; }
+
+  static std::int64_t bytes(std::int64_t rows, std::int64_t nnz, std::int64_t labels);
+
+ private:
+  void cut_bands();
+
+  const QueryBatch* batch_;
+  Vocabulary vocabulary_;
+  std::vector<std::int64_t> offsets_{0};
+  std::vector<SearchEntry> entries_;
+  std::vector<double> norms_;
+  std::int64_t longest_ = 0;
+  std::array<std::uint32_t, kBands> borders_{};
+  std::vector<std::uint8_t> bands_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "bulksim/core/file.hpp"
+#include "core/run/watchdog.hpp"
+
+namespace bulksim {
+
+/// The same calls, each announced to the watchdog while it lasts. Both must outlive the result.
+std::unique_ptr<FileCalls> make_watched_calls(FileCalls& calls, Watchdog& watchdog);
+
+}  // namespace bulksim

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/run/watchdog.hpp"
+
+namespace bulksim {
+
+/// Seconds since construction, on the monotonic clock.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Wall-clock seconds of the named phases of a run, in the order in which they began.
+class PhaseTimer {
+ public:
+  /// `watchdog` learns of every phase; it may be null.
+  explicit PhaseTimer(Watchdog* watchdog = nullptr) : watchdog_(watchdog) {}
+
+  /// Ends the phase at work, if there is one, and begins `name`.
+  void begin(std::string name) {
+    end();
+    if (watchdog_ != nullptr) watchdog_->begin_phase(name);
+    phases_.emplace_back(std::move(name), 0.0);
+    running_ = true;
+    watch_ = Stopwatch();
+  }
+
+  void end() {
+    if (running_) phases_.back().second = watch_.seconds();
+    running_ = false;
+  }
+
+  const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
+
+ private:
+  Watchdog* watchdog_;
+  std::vector<std::pair<std::string, double>> phases_;
+  Stopwatch watch_;
+  bool running_ = false;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,22 @@
+#include "core/text/format_text.hpp"
+
+namespace bulksim {
+
+std::string bytes_text(std::int64_t bytes) {
+  double value = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* next : {"kB", "MB", "GB", "TB", "PB"}) {
+    if (value < 999.95) break;
+    value /= 1000.0;
+    unit = next;
+  }
+  return formatted(unit[0] == 'B' ? "%.0f %s" : "%.1f %s", value, unit);
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 100) return formatted("%.0f s", seconds);
+  if (seconds < 6000) return formatted("%.0f min", seconds / 60);
+  return formatted("%.1f h", seconds / 3600);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace bulksim {
+
+/// What printf would print; at most 511 characters.
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+/// A number of bytes for people: "402.7 GB" (powers of 1,000).
+std::string bytes_text(std::int64_t bytes);
+
+/// A duration for people: "42 s", "17 min", "3.5 h".
+std::string duration_text(double seconds);
+
+}  // namespace bulksim

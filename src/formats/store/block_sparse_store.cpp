@@ -1,0 +1,201 @@
+#include "formats/store/block_sparse_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "bulksim/core/error.hpp"
+#include "core/crc.hpp"
+#include "formats/store/store_header.hpp"
+#include "sparse/block_sparse.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kMostColumns = std::int64_t{1} << 32;
+
+class BlockSparseStore final : public MatrixSource {
+ public:
+  BlockSparseStore(File file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
+    read_header();
+    info_.path = name_;
+    info_.format = "store";
+    info_.rows = header_.rows;
+    info_.columns = header_.columns;
+    info_.nnz = header_.nnz;
+    info_.has_ids = header_.place(StoreArray::kIdOffsets).is_there != 0;
+    info_.ends_with_last_column = header_.ends_with_last_column != 0;
+    if (header_.place(StoreArray::kTermOffsets).is_there != 0) {
+      info_.vocabulary = header_.vocabulary;
+    }
+    read_survey();
+  }
+
+  const MatrixInfo& info() const override { return info_; }
+  const RowSurvey* survey() const override { return &survey_; }
+  StoreSizes sizes() const { return sizes_of(header_); }
+  TextList ids() const override { return read_texts(StoreArray::kIdOffsets, info_.rows); }
+  TextList terms() const override { return read_texts(StoreArray::kTermOffsets, info_.columns); }
+
+  void read(RowRange range, CsrMatrix& out) const override {
+    BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= info_.rows);
+    out.clear();
+    out.columns = info_.columns;
+    if (range.empty()) return;
+    const std::int64_t first = range.begin / kFrameRows;
+    const std::int64_t last = divide_up(range.end, kFrameRows);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(offset(last) - offset(first)));
+    file_.read(bytes, header_.place(StoreArray::kFrames).at + offset(first));
+    for (std::int64_t frame = first; frame < last; ++frame) {
+      const auto at = static_cast<std::size_t>(offset(frame) - offset(first));
+      const auto size = static_cast<std::size_t>(offset(frame + 1) - offset(frame));
+      decode(frame, std::span(bytes).subspan(at, size), out);
+    }
+    cut(out, {range.begin - first * kFrameRows, range.end - first * kFrameRows});
+  }
+
+ private:
+  void read_header() {
+    const std::int64_t size = file_.size();
+    const auto bytes = std::as_writable_bytes(std::span(&header_, 1));
+    if (size >= static_cast<std::int64_t>(sizeof header_)) file_.read(bytes, 0);
+    if (size < static_cast<std::int64_t>(sizeof header_) || header_.magic != kStoreMagic) {
+      throw Error(ExitCode::kDataError,
+                  "'" + name_ + "' is no store: import a matrix first (bulksim import)");
+    }
+    if (header_.version != kStoreVersion) {
+      throw Error(ExitCode::kDataError, "'" + name_ + "' is a store of version " +
+                                            std::to_string(header_.version) +
+                                            ", which this program does not know: import it again");
+    }
+    if (header_.crc != crc32c(bytes.first(offsetof(StoreHeader, crc)))) {
+      fail("its header does not have its checksum");
+    }
+    const bool shape = 0 <= header_.rows && 0 <= header_.columns &&
+                       header_.columns <= kMostColumns && 0 <= header_.nnz &&
+                       header_.rows < std::numeric_limits<std::int64_t>::max() / 16;
+    if (!shape) fail("its header makes no sense");
+    for (const ArrayPlace& place : header_.arrays) {
+      const bool inside =
+          0 <= place.at && place.at <= size && 0 <= place.bytes && place.bytes <= size - place.at;
+      if (!inside) fail("it is cut short");
+    }
+  }
+
+  void read_survey() {
+    const std::int64_t frames = divide_up(info_.rows, kFrameRows);
+    offsets_ = read_array<std::int64_t>(StoreArray::kFrameOffsets, frames + 1);
+    survey_.frame_digests = read_array<Digest>(StoreArray::kFrameDigests, frames);
+    survey_.frame_nnz = read_array<std::int64_t>(StoreArray::kFrameNnz, frames);
+    survey_.longest_row = header_.longest_row;
+    survey_.counts = header_.counts;
+    if (offsets_.front() != 0 || !std::is_sorted(offsets_.begin(), offsets_.end()) ||
+        offsets_.back() != header_.place(StoreArray::kFrames).bytes) {
+      fail("the offsets of its frames make no sense");
+    }
+    for (std::int64_t frame = 0; frame < frames; ++frame) {
+      const std::int64_t nnz = survey_.frame_nnz[static_cast<std::size_t>(frame)];
+      // a nonzero takes more than a byte, so memory that is reserved for them is bounded
+      if (nnz < 0 || nnz > offset(frame + 1) - offset(frame)) fail("its frames are too small");
+    }
+  }
+
+  /// An array of a known number of elements, checked.
+  template <class T>
+  std::vector<T> read_array(StoreArray array, std::int64_t count) const {
+    const ArrayPlace& place = header_.place(array);
+    // compared before the product is formed: both sides are small then
+    if (place.bytes / static_cast<std::int64_t>(sizeof(T)) != count ||
+        place.bytes % static_cast<std::int64_t>(sizeof(T)) != 0) {
+      fail("an array has another size than the header says");
+    }
+    std::vector<T> values(static_cast<std::size_t>(count));
+    const auto bytes = std::as_writable_bytes(std::span(values));
+    file_.read(bytes, place.at);
+    if (crc32c(bytes) != place.crc) fail("an array does not have its checksum");
+    return values;
+  }
+
+  TextList read_texts(StoreArray offsets, std::int64_t count) const {
+    TextList texts;
+    if (header_.place(offsets).is_there == 0) return texts;
+    const auto bytes = static_cast<StoreArray>(static_cast<int>(offsets) + 1);
+    texts.offsets = read_array<std::int64_t>(offsets, count + 1);
+    const auto content = read_array<char>(bytes, header_.place(bytes).bytes);
+    texts.bytes.assign(content.begin(), content.end());
+    if (texts.offsets.front() != 0 || !std::is_sorted(texts.offsets.begin(), texts.offsets.end()) ||
+        texts.offsets.back() != static_cast<std::int64_t>(texts.bytes.size())) {
+      fail("the offsets of its names make no sense");
+    }
+    return texts;
+  }
+
+  std::int64_t offset(std::int64_t frame) const {
+    return offsets_[static_cast<std::size_t>(frame)];
+  }
+
+  void decode(std::int64_t frame, std::span<const std::byte> bytes, CsrMatrix& out) const {
+    const std::int64_t before = out.rows();
+    const std::int64_t rows = std::min(kFrameRows, info_.rows - frame * kFrameRows);
+    std::string fault = decode_frame(bytes, out);
+    if (fault.empty() && out.rows() - before != rows) fault = "it has another number of rows";
+    if (fault.empty()) return;
+    const std::int64_t begin = frame * kFrameRows;
+    throw Error(ExitCode::kDataError, "'" + name_ + "', rows " + std::to_string(begin) + " to " +
+                                          std::to_string(begin + rows - 1) +
+                                          ": the frame is damaged (" + fault +
+                                          "); import the matrix again");
+  }
+
+  /// Leaves only the rows of a range.
+  static void cut(CsrMatrix& rows, RowRange range) {
+    const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
+    const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
+    const auto keep = [](auto& values, std::int64_t from, std::int64_t to) {
+      values.resize(static_cast<std::size_t>(to));
+      values.erase(values.begin(), values.begin() + from);
+    };
+    keep(rows.row_offsets, range.begin, range.end + 1);
+    keep(rows.col_indices, first, last);
+    keep(rows.values, first, last);
+    for (std::int64_t& offset : rows.row_offsets)
+      offset -= first;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ExitCode::kDataError,
+                "'" + name_ + "' is a damaged store: " + what + "; import the matrix again");
+  }
+
+  File file_;
+  std::string name_;
+  StoreHeader header_;
+  MatrixInfo info_;
+  std::vector<std::int64_t> offsets_;
+  RowSurvey survey_;
+};
+
+}  // namespace
+
+bool is_block_sparse_store(FileCalls& calls, const std::string& path) {
+  std::array<char, kStoreMagic.size()> magic{};
+  const File file = File::open(calls, path, O_RDONLY);
+  if (file.size() < std::ssize(magic)) return false;
+  file.read(std::as_writable_bytes(std::span(magic)), 0);
+  return magic == kStoreMagic;
+}
+
+StoreSizes read_store_sizes(FileCalls& calls, const std::string& path) {
+  return BlockSparseStore(File::open(calls, path, O_RDONLY), path).sizes();
+}
+
+std::unique_ptr<MatrixSource> open_block_sparse_store(FileCalls& calls, const std::string& path,
+                                                      const std::string& name) {
+  return std::make_unique<BlockSparseStore>(File::open(calls, path, O_RDONLY), name);
+}
+
+}  // namespace bulksim

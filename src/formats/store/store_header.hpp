@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "formats/store/block_sparse_store.hpp"
+
+namespace bulksim {
+
+/// The arrays of a store, in the order in which they lie.
+enum class StoreArray {
+  kFrames,
+  kFrameOffsets,
+  kFrameDigests,
+  kFrameNnz,
+  kIdOffsets,
+  kIdBytes,
+  kTermOffsets,
+  kTermBytes,
+};
+inline constexpr std::size_t kStoreArrays = 8;
+
+struct ArrayPlace {
+  std::int64_t at = 0;
+  std::int64_t bytes = 0;
+  std::uint32_t crc = 0;  // CRC32C; 0 for the frames, which have their own
+  std::uint32_t is_there = 0;
+};
+
+inline constexpr std::array<char, 16> kStoreMagic{"bulksim store\r\n"};
+inline constexpr std::uint32_t kStoreVersion = 1;
+
+/// What a store begins with, as it lies in memory and in the file.
+struct StoreHeader {
+  std::array<char, 16> magic = kStoreMagic;
+  std::uint32_t version = kStoreVersion;
+  std::uint32_t ends_with_last_column = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t nnz = 0;
+  std::int64_t longest_row = 0;
+  HygieneCounts counts;
+  Digest vocabulary;
+  std::array<ArrayPlace, kStoreArrays> arrays;
+  std::uint32_t unused = 0;
+  std::uint32_t crc = 0;  // CRC32C of all bytes before these four
+
+  const ArrayPlace& place(StoreArray array) const {
+    return arrays[static_cast<std::size_t>(array)];
+  }
+};
+static_assert(std::is_trivially_copyable_v<StoreHeader>);
+static_assert(sizeof(StoreHeader) == 304, "no padding, so every byte is checked");
+
+inline StoreSizes sizes_of(const StoreHeader& header) {
+  using enum StoreArray;
+  const auto bytes = [&](StoreArray array) { return header.place(array).bytes; };
+  return {bytes(kFrames) + bytes(kFrameOffsets), bytes(kFrameDigests) + bytes(kFrameNnz),
+          bytes(kIdOffsets) + bytes(kIdBytes), bytes(kTermOffsets) + bytes(kTermBytes)};
+}
+
+}  // namespace bulksim

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "bulksim/core/error.hpp"
+#include "core/crc.hpp"
+#include "formats/store/block_sparse_store.hpp"
+#include "formats/store/store_header.hpp"
+#include "hdf5/arrays.hpp"
+#include "hdf5/attributes.hpp"
+#include "sparse/block_sparse.hpp"
+
+namespace bulksim {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are written as they lie");
+
+/// Frames are written in pieces of about this size.
+constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
+
+std::string temporary_name(const std::string& path) {
+  return path + ".tmp";
+}
+
+/// One array on its way into the file.
+struct NewArray {
+  StoreArray which;
+  const char* name;
+  h5::Element element;
+  std::vector<hsize_t> extent;
+  std::span<const std::byte> content;
+};
+
+h5::Attributes attributes_of(const StoreHeader& header) {
+  return {{"format", "bulksim Block-Sparse CSR"},
+          {"version", std::int64_t{header.version}},
+          {"rows", header.rows},
+          {"columns", header.columns},
+          {"nonzeros", header.nnz},
+          {"longest_row", header.longest_row},
+          {"zero_rows", header.counts.zero_rows},
+          {"unsorted_rows", header.counts.unsorted_rows},
+          {"duplicates", header.counts.duplicates},
+          {"explicit_zeros", header.counts.explicit_zeros}};
+}
+
+void add_texts(const TextList& texts, std::array<StoreArray, 2> which,
+               std::array<const char*, 2> names, std::vector<NewArray>& arrays) {
+  if (texts.empty()) return;
+  arrays.push_back({which[0],
+                    names[0],
+                    h5::Element::kInt64,
+                    {static_cast<hsize_t>(texts.offsets.size())},
+                    bytes_of(texts.offsets)});
+  arrays.push_back({which[1],
+                    names[1],
+                    h5::Element::kByte,
+                    {static_cast<hsize_t>(texts.bytes.size())},
+                    std::as_bytes(std::span(texts.bytes))});
+}
+
+}  // namespace
+
+struct StoreWriter::Layout {
+  h5::File file;
+};
+
+StoreWriter::StoreWriter(FileCalls& calls, std::string path)
+    : calls_(calls), path_(std::move(path)) {
+  const std::string temporary = temporary_name(path_);
+  remove_file(calls_, temporary);  // of a killed run
+  layout_.reset(new Layout{h5::create_array_file(temporary)});
+  file_ = File::open(calls_, temporary, O_WRONLY | O_NOFOLLOW);
+}
+
+StoreWriter::~StoreWriter() {
+  if (finished_) return;
+  layout_.reset();
+  calls_.unlink(temporary_name(path_).c_str());
+}
+
+void StoreWriter::append(CsrView canonical) {
+  BULKSIM_EXPECT(rows_ % kFrameRows == 0 && canonical.rows() <= kFrameRows);
+  const std::size_t before = pending_.size();
+  encode_frame(canonical, pending_);
+  frame_offsets_.push_back(frame_offsets_.back() +
+                           static_cast<std::int64_t>(pending_.size() - before));
+  survey_.frame_digests.push_back(frame_digest(canonical));
+  survey_.frame_nnz.push_back(canonical.nnz());
+  survey_.longest_row = std::max(survey_.longest_row, longest_row(canonical));
+  rows_ += canonical.rows();
+  nnz_ += canonical.nnz();
+  if (pending_.size() >= kBytesAtOnce) flush();
+}
+
+/// The frames lie where HDF5 will put the first array, of which it does not know yet.
+void StoreWriter::flush() {
+  const auto size = static_cast<std::int64_t>(pending_.size());
+  file_.write(pending_, h5::kArraysAt + frame_offsets_.back() - size);
+  pending_.clear();
+}
+
+StoreSizes StoreWriter::finish(const StoreFacts& facts) {
+  flush();
+  StoreHeader header = header_of(facts);
+  write_arrays(facts, header);
+  h5::write_attributes(layout_->file, attributes_of(header));
+  layout_->file.close("close '" + temporary_name(path_) + "'");
+  const auto bytes = std::as_bytes(std::span(&header, 1));
+  header.crc = crc32c(bytes.first(offsetof(StoreHeader, crc)));
+  file_.write(bytes, 0);
+  file_.sync();
+  file_.close();
+  rename_durably(calls_, temporary_name(path_), path_);
+  finished_ = true;
+  return sizes_of(header);
+}
+
+StoreHeader StoreWriter::header_of(const StoreFacts& facts) const {
+  StoreHeader header;
+  header.ends_with_last_column = facts.ends_with_last_column;
+  header.rows = rows_;
+  header.columns = facts.columns;
+  header.nnz = nnz_;
+  header.longest_row = survey_.longest_row;
+  header.counts = facts.counts;
+  header.vocabulary = facts.terms.digest();
+  return header;
+}
+
+void StoreWriter::write_arrays(const StoreFacts& facts, StoreHeader& header) const {
+  using enum StoreArray;
+  using enum h5::Element;
+  const auto frames = static_cast<hsize_t>(survey_.frame_digests.size());
+  ArrayPlace& rows = header.arrays[static_cast<std::size_t>(kFrames)];
+  rows = {h5::create_array(layout_->file, "frames", kByte,
+                           {static_cast<hsize_t>(frame_offsets_.back())}),
+          frame_offsets_.back(), 0, 1};
+  if (rows.at != h5::kArraysAt) {
+    throw Error(ExitCode::kSoftware, "HDF5 has placed the frames of '" + path_ + "' at byte " +
+                                         std::to_string(rows.at) + " instead of " +
+                                         std::to_string(h5::kArraysAt));
+  }
+  std::vector<NewArray> arrays{
+      {kFrameOffsets, "frame_offsets", kInt64, {frames + 1}, bytes_of(frame_offsets_)},
+      {kFrameDigests, "frame_digests", kUint64, {frames, 2}, bytes_of(survey_.frame_digests)},
+      {kFrameNnz, "frame_nnz", kInt64, {frames}, bytes_of(survey_.frame_nnz)}};
+  add_texts(facts.ids, {kIdOffsets, kIdBytes}, {"id_offsets", "id_bytes"}, arrays);
+  add_texts(facts.terms, {kTermOffsets, kTermBytes}, {"term_offsets", "term_bytes"}, arrays);
+  for (const NewArray& array : arrays) {
+    const std::int64_t at =
+        h5::create_array(layout_->file, array.name, array.element, array.extent);
+    header.arrays[static_cast<std::size_t>(array.which)] = {
+        at, static_cast<std::int64_t>(array.content.size()), crc32c(array.content), 1};
+    file_.write(array.content, at);
+  }
+}
+
+}  // namespace bulksim

@@ -1,0 +1,51 @@
+#include "job/blocks/block_reduction.hpp"
+
+#include <span>
+#include <utility>
+
+#include "blocks/block_sums.hpp"
+#include "comm/agreement.hpp"
+#include "job/plan/output_layout.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Gives the terms of each tile to a step; all ranks go on or fail together.
+template <class Step>
+void each_tile(const Plan& plan, const ReadTerms& read, const std::vector<std::int64_t>& tiles,
+               Communicator& comm, const Step& step) {
+  std::vector<BlockTerm> terms(static_cast<std::size_t>(terms_of_a_tile(plan.grid)));
+  together(comm, [&] {
+    for (const std::int64_t number : tiles) {
+      const TileId tile = plan.grid.id(number);
+      read(tile, terms);
+      step(tile, std::span<const BlockTerm>(terms));
+    }
+  });
+}
+
+}  // namespace
+
+BlockMap reduce_block_sums(const Plan& plan, const ReadTerms& read,
+                           const std::vector<std::int64_t>& tiles, Communicator& comm) {
+  BlockSumBuilder builder(plan.grid, *plan.softmax_scale, inverse_one(plan.arithmetic));
+  each_tile(plan, read, tiles, comm,
+            [&](TileId tile, auto some) { builder.find_maxima(tile, some); });
+  comm.all_reduce_max(builder.maxima());
+  each_tile(plan, read, tiles, comm,
+            [&](TileId tile, auto some) { builder.add_weights(tile, some); });
+  comm.all_reduce_sum(builder.weights());
+  each_tile(plan, read, tiles, comm,
+            [&](TileId tile, auto some) { builder.sum_blocks(tile, some); });
+  comm.all_reduce_sum(builder.fine());  // each sum has one rank: the others add 0
+  BlockSums sums = std::move(builder).finish();
+  BlockMap map = empty_block_map(plan);
+  map.coarse = sums.coarse();
+  map.share = sums.share();
+  map.fine = std::move(sums.fine);
+  map.live_rows = std::move(sums.live_rows);
+  return map;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "bulksim/blocks/softmax_terms.hpp"
+#include "comm/communicator.hpp"
+#include "job/plan/plan.hpp"
+#include "storage/result/block_map.hpp"
+
+namespace bulksim {
+
+/// Gives the terms of a whole tile.
+using ReadTerms = std::function<void(TileId tile, std::span<BlockTerm> to)>;
+
+/// The block sums of the terms that `read` gives, at every rank. `tiles` are the numbers of those
+/// that this rank adds up: every tile is that of one rank. A collective.
+BlockMap reduce_block_sums(const Plan& plan, const ReadTerms& read,
+                           const std::vector<std::int64_t>& tiles, Communicator& comm);
+
+}  // namespace bulksim

@@ -1,0 +1,76 @@
+#include "job/config/failure_record.hpp"
+
+#include <array>
+#include <ctime>
+#include <exception>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "core/text/format_text.hpp"
+
+namespace bulksim {
+
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string attempt_name(std::int64_t attempt) {
+  return formatted("a%04lld", static_cast<long long>(attempt));
+}
+
+std::string rank_name(int rank) {
+  return formatted("-r%04d", rank);
+}
+
+/// One process of all that try makes the file.
+bool is_first(FileCalls& calls, const std::string& path) {
+  const int fd = calls.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) calls.close(fd);
+  return fd >= 0;
+}
+
+}  // namespace
+
+void FailureRecord::open(const std::string& folder, std::int64_t attempt) {
+  const std::lock_guard lock(mutex_);
+  folder_ = folder;
+  attempt_ = attempt;
+}
+
+void FailureRecord::write(ExitCode code, const std::string& sentence, int error_number,
+                          const Whereabouts& where) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (folder_.empty() || written_) return;
+    written_ = true;
+    nlohmann::ordered_json json = {
+        {"schema", 1},           {"cause", sentence},    {"exit_code", static_cast<int>(code)},
+        {"errno", error_number}, {"rank", rank_.load()}, {"host", host_name()},
+        {"process", getpid()},   {"phase", where.phase}, {"work", where.work},
+        {"tile", nullptr},       {"attempt", attempt_},  {"time", utc_now()}};
+    if (where.tile) json["tile"] = {{"row", where.tile->row}, {"column", where.tile->column}};
+    const std::string name = attempt_name(attempt_);
+    json["root_cause"] = is_first(calls_, inside(folder_, name + ".first"));
+    // a sentence may quote a path that is no UTF-8
+    replace_file(calls_, inside(folder_, name + rank_name(rank_) + ".json"),
+                 json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } catch (const std::exception&) {
+    // the sentence has been logged, and there is nothing left that could be done
+  }
+}
+
+}  // namespace bulksim

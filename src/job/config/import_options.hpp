@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/options.hpp"
+#include "job/input/import_matrix.hpp"
+
+namespace bulksim {
+
+/// Options of `bulksim import`.
+CommandSyntax import_syntax();
+/// `--keys`, which is the same in every command. Throws Error (64).
+VectorKeys parse_keys(const OptionValues& options);
+/// Throws Error (64) with the option's name and what it must be.
+ImportOptions make_import_options(const OptionValues& options);
+
+}  // namespace bulksim

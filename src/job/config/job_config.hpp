@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "blocks/selection.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "formats/row_stream.hpp"
+#include "storage/run/tile_log.hpp"
+
+namespace bulksim {
+
+enum class Dimensions {
+  kMustAgree,  ///< queries and items have the same number of columns
+  kPad,        ///< the narrower side gets empty columns
+};
+
+enum class ZeroRows {
+  kZero,   ///< a row without values has cosine 0 with everything, itself included
+  kNan,    ///< its cosines are NaN
+  kError,  ///< such a row is refused
+};
+
+enum class Repeat {
+  kReuse,      ///< a result of the same plan that is published already is the result
+  kRecompute,  ///< a new version in any case
+};
+
+enum class Durability {
+  kOn,   ///< finished work survives a stop of any kind, and the output has one writer
+  kOff,  ///< no syncs, no lease, no journal
+};
+
+/// How many tiles are read again before they are published.
+enum class ReadBack { kNone, kSample, kFull };
+
+/// What is held against the version before, when a result is about to be published.
+enum class Guard {
+  kOff,
+  kOn,      ///< too large a change is built but not published
+  kAccept,  ///< the change is published
+};
+
+/// What the tiles are computed with.
+enum class BackendWish {
+  kAuto,  ///< the devices where every rank has one, else the processors
+  kCpu,
+  kCuda,  ///< the devices, or nothing
+};
+
+/// What is written of the matrix.
+enum class Mode {
+  kFull,    ///< every value, or the pairs that are wanted
+  kBlocks,  ///< its block sums alone
+};
+
+/// Whether the block sums of the softmax are formed.
+enum class BlockSumsWanted {
+  kAuto,  ///< with a matrix or alone, not with pairs
+  kOn,
+  kOff,
+};
+
+/// Parts of a result: readers under `ulimit -n 256` open all of them.
+inline constexpr std::int64_t kMostParts = 240;
+
+/// Everything a user says about a run; valid once it exists.
+struct JobConfig {
+  std::string items;
+  std::string queries;  ///< empty: the items are compared with themselves
+  std::string output;
+  std::string item_ids;    ///< file with the names of the items, one a line; may be empty
+  std::string query_ids;   ///< the same for the queries
+  std::string vocabulary;  ///< file of terms, one a line; may be empty
+  VectorKeys keys = VectorKeys::kTerms;  ///< what the keys of JSONL vectors are
+  Irregular irregular = Irregular::kAccept;
+  ZeroRows zero_rows = ZeroRows::kZero;
+  Dimensions dimensions = Dimensions::kMustAgree;
+  Metric metric = Metric::kCosine;
+  ValueType value_type = ValueType::kFloat32;  ///< of the full matrix
+  std::optional<ResultCut> cut;                ///< the pairs wanted; none: the full matrix
+  Mode mode = Mode::kFull;
+  BlockSumsWanted block_sums = BlockSumsWanted::kAuto;
+  double softmax_scale = 20.0;
+  std::optional<Selection> select;  ///< compute only tiles with blocks that an estimate chooses
+  std::int64_t stride = 8;          ///< rows of a group of the estimate
+  std::optional<TileShape> tile;
+  std::optional<std::int64_t> parts;
+  std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles
+  std::optional<std::int64_t> memory;      ///< bytes a rank may use
+  std::optional<int> threads;              ///< of a rank
+  BackendWish backend = BackendWish::kAuto;
+  std::optional<std::int64_t> max_output;  ///< bytes
+  Repeat repeat = Repeat::kReuse;
+  Durability durability = Durability::kOn;
+  ReadBack read_back = ReadBack::kSample;
+  Guard guard = Guard::kOff;
+  std::int64_t keep = 3;            ///< versions
+  double keep_days = 7.0;           ///< of staging folders of other plans
+  CommitPolicy commit;              ///< when finished tiles are made durable
+  std::string metrics_file;         ///< a copy of the metrics; may be empty
+  std::optional<double> max_hours;  ///< after which the run stops itself
+
+  /// The side that queries are read from.
+  const std::string& query_path() const { return queries.empty() ? items : queries; }
+  /// The file that names of queries are read from; may be empty.
+  const std::string& query_ids_path() const { return queries.empty() ? item_ids : query_ids; }
+};
+
+}  // namespace bulksim

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "bulksim/core/file.hpp"
+#include "comm/mpi_environment.hpp"
+#include "core/run/log.hpp"
+#include "core/run/stop_request.hpp"
+#include "core/run/watchdog.hpp"
+#include "job/config/failure_record.hpp"
+
+namespace bulksim {
+
+/// What a job needs of the process it runs in.
+struct JobContext {
+  MpiEnvironment& mpi;
+  FileCalls& calls;
+  Log& log;
+  const StopRequest& stop = kOnlySignals;
+  Watchdog* watchdog = nullptr;       ///< or nobody watches
+  FailureRecord* failures = nullptr;  ///< or nothing is recorded
+};
+
+}  // namespace bulksim

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bulksim/formats/matrix_source.hpp"
+#include "sparse/antidiagonal.hpp"
+
+namespace bulksim {
+
+/// The groups of the rows of a matrix, as rows of their own; `columns` is the dimension of its
+/// rows. `source` must outlive it.
+std::unique_ptr<MatrixSource> grouped(const MatrixSource& source, std::int64_t columns,
+                                      std::int64_t stride, GroupOrder order);
+
+}  // namespace bulksim

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "bulksim/core/file.hpp"
+#include "core/run/log.hpp"
+#include "formats/row_stream.hpp"
+#include "job/input/import_report.hpp"
+
+namespace bulksim {
+
+/// How a matrix is imported.
+struct ImportOptions {
+  VectorKeys keys = VectorKeys::kTerms;
+  Irregular irregular = Irregular::kAccept;
+  std::string vocabulary = {};  ///< file with the terms of the columns, one a line, or empty
+  std::string ids = {};         ///< file with the names of the rows, one a line, or empty
+};
+
+/// Writes the rows of a matrix of any known format into a store, in canonical form, with their
+/// survey, names of rows and terms of columns. Memory is bounded by a few frames, the names and the
+/// terms; csc and coo take more (`open_npz`).
+///
+/// The store appears when it is whole: a killed import leaves none. Throws Error (65) for bad data
+/// and when a file of names has another number of lines than there are rows or columns.
+ImportReport import_matrix(FileCalls& calls, const std::string& source, const std::string& store,
+                           const ImportOptions& options, Log& log);
+
+}  // namespace bulksim

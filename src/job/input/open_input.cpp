@@ -1,0 +1,89 @@
+#include "job/input/open_input.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
+
+void hash_file(FileCalls& calls, const std::string& path, Hasher& hasher) {
+  const File file = File::open(calls, path, O_RDONLY);
+  const std::int64_t size = file.size();
+  std::vector<std::byte> block;
+  for (std::int64_t at = 0; at < size; at += static_cast<std::int64_t>(block.size())) {
+    block.resize(
+        static_cast<std::size_t>(std::min(size - at, static_cast<std::int64_t>(kBytesAtOnce))));
+    file.read(block, at);
+    hasher.update(block);
+  }
+}
+
+void hash_text(const std::string& text, Hasher& hasher) {
+  hasher.update(std::as_bytes(std::span(text)));
+}
+
+/// XXH3-128 of the bytes of a file, or of the names and files of a folder, and of what else decides
+/// the rows of a store.
+Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportOptions& options) {
+  Hasher hasher;
+  if (is_directory(calls, path)) {
+    for (const std::string& name : list_directory(calls, path)) {
+      if (!name.ends_with(".jsonl") && !name.ends_with(".jsonl.gz")) continue;
+      hash_text(name, hasher);
+      hash_file(calls, path + "/" + name, hasher);
+    }
+  } else {
+    hash_file(calls, path, hasher);
+  }
+  if (options.keys == VectorKeys::kIndices) hash_text("keys=index", hasher);
+  for (const auto& [option, file] :
+       {std::pair{"vocabulary", options.vocabulary}, std::pair{"ids", options.ids}}) {
+    if (file.empty()) continue;
+    hash_text(option, hasher);
+    hash_file(calls, file, hasher);
+  }
+  return hasher.digest();
+}
+
+}  // namespace
+
+std::string prepare_input(FileCalls& calls, const std::string& path, const std::string& folder,
+                          const ImportOptions& options, Log& log) {
+  if (is_read_by_ranges(format_of(calls, path))) return path;
+  const std::string store = folder + "/" + digest_of_source(calls, path, options).hex() + ".h5";
+  if (exists(calls, store)) {
+    log.info("import", "'" + path + "' was imported before: its rows are read from '" + store + "'",
+             {{"store", store}});
+    return store;
+  }
+  const ImportReport report = import_matrix(calls, path, store, options, log);
+  log.info("import", "imported " + report.text() + " into '" + store + "'",
+           {{"store", store}, {"seconds", report.seconds}});
+  return store;
+}
+
+std::unique_ptr<MatrixSource> open_input(FileCalls& calls, const std::string& prepared,
+                                         const std::string& name, Irregular irregular) {
+  auto source = format_of(calls, prepared) == MatrixFormat::kStore
+                    ? open_block_sparse_store(calls, prepared, name)
+                    : open_matrix(calls, prepared);
+  if (irregular == Irregular::kAccept || source->survey() == nullptr) return source;
+  HygieneCounts counts = source->survey()->counts;
+  counts.zero_rows = 0;
+  if (counts == HygieneCounts{}) return source;
+  throw Error(ExitCode::kDataError,
+              "'" + name + "' was imported from rows of which " +
+                  std::to_string(counts.unsorted_rows) + " were not sorted, with " +
+                  std::to_string(counts.duplicates) + " duplicates and " +
+                  std::to_string(counts.explicit_zeros) + " zeros, and --strict refuses that");
+}
+
+}  // namespace bulksim

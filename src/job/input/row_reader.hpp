@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bulksim/core/types.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+#include "job/input/survey.hpp"
+
+namespace bulksim {
+
+/// Rows read at once: bounds the memory of a reader, whatever the range, and lets the rows stay in
+/// the L2 cache from one step of reading to the next.
+inline constexpr std::int64_t kRowsAtOnce = 2 * kFrameRows;
+
+/// Reads rows of an input as the kernels want them, and sees when the input has changed since it
+/// was surveyed.
+class RowReader {
+ public:
+  /// `source` and `survey` must outlive the reader.
+  RowReader(const MatrixSource& source, const InputSurvey& survey, std::int64_t columns,
+            Grid arithmetic)
+      : source_(source), survey_(survey), columns_(columns), arithmetic_(arithmetic) {}
+
+  /// Rows of a range, canonical and on the grid. Throws Error (75) when a frame is not the one that
+  /// was surveyed.
+  UnitRows read(RowRange range);
+
+ private:
+  void append(RowRange range, UnitRows& out);
+
+  const MatrixSource& source_;
+  const InputSurvey& survey_;
+  std::int64_t columns_;
+  Grid arithmetic_;
+  CsrMatrix rows_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "bulksim/core/types.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+#include "comm/communicator.hpp"
+
+namespace bulksim {
+
+/// What one frame of 1,024 rows tells; the last frame of an input may be shorter.
+struct FrameSurvey {
+  Digest digest;          ///< `frame_digest` of the canonical rows
+  std::int64_t nnz = 0;   ///< of the canonical rows
+  std::int64_t work = 0;  ///< useful multiply-adds against all queries (items only)
+
+  bool operator==(const FrameSurvey&) const = default;
+};
+
+/// What the names of the rows of one side are, in short.
+struct NameFacts {
+  Digest digest;           ///< of the list of names
+  std::int64_t width = 0;  ///< bytes of the longest
+
+  bool operator==(const NameFacts&) const = default;
+};
+
+/// What one pass over an input tells, the same for any number of ranks and any file format.
+struct InputSurvey {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
+  HygieneCounts counts;
+  ValueFacts values;  ///< of Metric::kDot only
+  std::vector<FrameSurvey> frames;
+  std::optional<NameFacts> ids;      ///< of the rows, where they have names; known at rank 0
+  std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
+
+  std::int64_t nnz() const;
+  /// XXH3-128 over the digests of the frames.
+  Digest content() const;
+  /// Nonzeros of the rows of a range, rounded up to whole frames.
+  std::int64_t nnz_of(RowRange rows) const;
+  /// Useful multiply-adds of the rows of a range, in proportion to the frames it covers.
+  std::int64_t work_of(RowRange rows) const;
+};
+
+/// How often each column occurs in the queries, folded to a bounded number of counters: good for
+/// predicting cost, and the same on every machine.
+class ColumnFrequency {
+ public:
+  explicit ColumnFrequency(std::int64_t columns);
+  void add(std::span<const Column> columns);
+  std::int64_t of(Column column) const { return counts_[column & mask_]; }
+  std::span<std::int64_t> counts() { return counts_; }
+
+ private:
+  Column mask_;  ///< of the bits of a column that tell its counter
+  std::vector<std::int64_t> counts_;
+};
+
+/// What is known of both sides.
+struct Surveys {
+  InputSurvey queries;
+  InputSurvey items;
+};
+
+/// Surveys queries and items; the ranks share the frames. Every rank gets the whole result. Where a
+/// source carries its survey, its rows are only read for the cost.
+Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
+                      Communicator& comm, Metric metric = Metric::kCosine);
+
+}  // namespace bulksim

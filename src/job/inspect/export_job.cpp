@@ -1,0 +1,223 @@
+#include "job/inspect/export_job.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bulksim/core/error.hpp"
+#include "core/files/file_appender.hpp"
+#include "formats/npz/npz_writer.hpp"
+#include "job/publish/pair_text.hpp"
+#include "storage/result/pair_file.hpp"
+#include "storage/result/similarity_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kCellsAtOnce = std::int64_t{4} << 20;
+
+using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
+                                   std::span<const float> scores)>;
+
+/// A result as rows of pairs, whatever it holds.
+class ResultRows {
+ public:
+  ResultRows(FileCalls& calls, const ExportOptions& options) : options_(options) {
+    pairs_ = PairFileReader::open(calls, options.result);
+    if (!pairs_) {
+      matrix_ = std::make_unique<SimilarityReader>(SimilarityReader::open(calls, options.result));
+    }
+  }
+
+  MatrixShape shape() const { return pairs_ ? pairs_->shape() : matrix_->grid().shape(); }
+  const SimilarityReader* matrix() const { return matrix_.get(); }
+  ResultNames names() const {
+    if (pairs_) return pairs_->names();
+    return {matrix_->query_names({0, shape().queries}), matrix_->item_names({0, shape().items})};
+  }
+
+  /// Every row in the order of the options, cut at their limit.
+  void for_each(ExportOrder order, const TakeRow& take) const {
+    for (RowRange band{0, 0}; band.begin < shape().queries; band.begin = band.end) {
+      band.end = std::min(band.begin + rows_at_once(band.begin), shape().queries);
+      if (pairs_) {
+        take_pairs(band, order, take);
+      } else {
+        take_cells(band, order, take);
+      }
+    }
+  }
+
+ private:
+  std::int64_t rows_at_once(std::int64_t first) const {
+    if (!pairs_)
+      return std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape().items, 1), 1);
+    std::int64_t rows = 1;
+    while (first + rows < shape().queries && pairs_->places({first, first + rows}) < kCellsAtOnce) {
+      ++rows;
+    }
+    return rows;
+  }
+
+  void take_pairs(RowRange band, ExportOrder order, const TakeRow& take) const {
+    std::vector<std::int64_t> items;
+    std::vector<float> scores;
+    pairs_->read(band, items, scores);
+    std::size_t at = 0;
+    for (std::int64_t query = band.begin; query < band.end; ++query) {
+      std::vector<Pair> row;
+      for (const std::size_t end =
+               at + static_cast<std::size_t>(pairs_->places({query, query + 1}));
+           at < end; ++at) {
+        if (items[at] >= 0) row.push_back({items[at], scores[at]});
+      }
+      give(query, row, order, take);
+    }
+  }
+
+  /// NaN is no pair either.
+  void take_cells(RowRange band, ExportOrder order, const TakeRow& take) const {
+    const auto cells = matrix_->read(band, {0, shape().items});
+    std::size_t at = 0;
+    for (std::int64_t query = band.begin; query < band.end; ++query) {
+      std::vector<Pair> row;
+      for (std::int64_t item = 0; item < shape().items; ++item, ++at) {
+        if (cells[at] < 0.0f || cells[at] > 0.0f) row.push_back({item, cells[at]});
+      }
+      give(query, row, order, take);
+    }
+  }
+
+  struct Pair {
+    std::int64_t item;
+    float score;
+  };
+
+  void give(std::int64_t query, std::vector<Pair>& row, ExportOrder order,
+            const TakeRow& take) const {
+    const auto best_first = [](const Pair& a, const Pair& b) {
+      return a.score > b.score || (a.score == b.score && a.item < b.item);
+    };
+    if (options_.limit > 0 && std::ssize(row) > options_.limit) {
+      std::nth_element(row.begin(), row.begin() + options_.limit, row.end(), best_first);
+      row.resize(static_cast<std::size_t>(options_.limit));
+    }
+    if (order == ExportOrder::kScore) {
+      std::ranges::sort(row, best_first);
+    } else {
+      std::ranges::sort(row, {}, &Pair::item);
+    }
+    std::vector<std::int64_t> items;
+    std::vector<float> scores;
+    for (const Pair& pair : row) {
+      items.push_back(pair.item);
+      scores.push_back(pair.score);
+    }
+    take(query, items, scores);
+  }
+
+  const ExportOptions& options_;
+  std::unique_ptr<PairFileReader> pairs_;
+  std::unique_ptr<SimilarityReader> matrix_;
+};
+
+void write_npz(FileCalls& calls, const std::string& path, const ResultRows& rows) {
+  std::vector<std::int64_t> offsets{0};
+  rows.for_each(ExportOrder::kItem,
+                [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float>) {
+                  offsets.push_back(offsets.back() + std::ssize(items));
+                });
+  NpzWriter writer(calls, path, rows.shape().items, offsets, "bulksim export");
+  rows.for_each(ExportOrder::kItem,
+                [&](std::int64_t, std::span<const std::int64_t> items,
+                    std::span<const float> scores) { writer.append_row(items, scores); });
+  writer.finish();
+}
+
+void make_text(const ExportOptions& options, const ResultRows& rows,
+               const PairTextWriter::TakeLine& take) {
+  const bool trec = options.format == ExportFormat::kTrec;
+  PairTextWriter writer(trec ? PairText::kTrec : PairText::kTsv, rows.names(), take);
+  rows.for_each(trec ? ExportOrder::kScore : options.order,
+                [&](std::int64_t query, std::span<const std::int64_t> items,
+                    std::span<const float> scores) { writer.append_row(query, items, scores); });
+}
+
+void write_text(FileCalls& calls, const std::string& path, const ExportOptions& options,
+                const ResultRows& rows) {
+  write_file(calls, path, [&](FileAppender& out) {
+    make_text(options, rows, [&](std::string_view line) { out.append(line); });
+  });
+}
+
+void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
+  if (options.format != ExportFormat::kTsv && options.format != ExportFormat::kTrec) {
+    throw Error(ExitCode::kUsage,
+                "npz and npy are files, which -o - cannot be: name one, or say tsv or trec");
+  }
+  const auto check = [&] {
+    if (!stream) throw Error(ExitCode::kIoError, "the standard output takes no more");
+  };
+  make_text(options, rows, [&](std::string_view line) {
+    stream << line;
+    check();
+  });
+  stream.flush();
+  check();
+}
+
+void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows) {
+  if (rows.matrix() == nullptr) {
+    throw Error(ExitCode::kUsage,
+                "--format npy is the dense matrix, and this result holds pairs: say npz, tsv or "
+                "trec");
+  }
+  const MatrixShape shape = rows.shape();
+  const std::string head =
+      npy_head("<f4", std::to_string(shape.queries) + ", " + std::to_string(shape.items));
+  const std::int64_t step =
+      std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape.items, 1), 1);
+  write_file(calls, path, [&](FileAppender& out) {
+    out.append(head);
+    for (std::int64_t row = 0; row < shape.queries; row += step) {
+      const auto cells =
+          rows.matrix()->read({row, std::min(row + step, shape.queries)}, {0, shape.items});
+      out.append(bytes_of(cells));
+    }
+  });
+}
+
+}  // namespace
+
+void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream) {
+  const ResultRows rows(calls, options);
+  if (options.output == "-") return stream_text(stream, options, rows);
+  const std::string staged = options.output + ".part";
+  try {
+    switch (options.format) {
+      case ExportFormat::kNpz:
+        write_npz(calls, staged, rows);
+        break;
+      case ExportFormat::kNpy:
+        write_npy(calls, staged, rows);
+        break;
+      case ExportFormat::kTsv:
+      case ExportFormat::kTrec:
+        write_text(calls, staged, options, rows);
+    }
+    if (calls.chmod(staged.c_str(), 0666 & ~process_umask()) == -1) {
+      throw system_error("set the mode of", staged, errno);
+    }
+    rename_durably(calls, staged, options.output);
+  } catch (...) {
+    calls.unlink(staged.c_str());
+    throw;
+  }
+}
+
+}  // namespace bulksim

@@ -1,0 +1,245 @@
+#include "job/inspect/report/report_job.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/core/error.hpp"
+#include "core/text/format_text.hpp"
+#include "job/inspect/report/heat_map.hpp"
+#include "job/inspect/report/report_page.hpp"
+#include "job/verify/verification.hpp"
+#include "storage/result/block_map.hpp"
+#include "storage/result/similarity_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    if (at > 0 && (digits.size() - at) % 3 == 0) text += ',';
+    text += digits[at];
+  }
+  return text;
+}
+
+std::string rate_text(double value, const std::string& unit) {
+  const char* const prefixes[] = {"", " k", " M", " G", " T"};
+  std::size_t prefix = 0;
+  for (; value >= 999.5 && prefix + 1 < std::size(prefixes); ++prefix)
+    value /= 1000;
+  return formatted("%.3g", value) + prefixes[prefix] + (prefix == 0 ? " " : "") + unit;
+}
+
+/// What report.json says; a report is for people, and nobody promises that it is whole.
+class Facts {
+ public:
+  Facts(FileCalls& calls, const std::string& folder) {
+    const std::string path = folder + "/report.json";
+    if (!folder.empty() && exists(calls, path)) {
+      json_ = Json::parse(read_text(calls, path), nullptr, false);
+    }
+  }
+
+  template <class T>
+  std::optional<T> get(const std::string& pointer) const {
+    const Json::json_pointer place(pointer);
+    if (!json_.is_object() || !json_.contains(place)) return std::nullopt;
+    try {
+      return json_.at(place).get<T>();
+    } catch (const Json::exception&) {
+      return std::nullopt;
+    }
+  }
+
+  void add_tiles(ReportPage& page) const;
+  std::string table() const;
+
+ private:
+  Json json_;
+};
+
+void Facts::add_tiles(ReportPage& page) const {
+  const auto queries = get<std::int64_t>("/queries/rows");
+  const auto items = get<std::int64_t>("/items/rows");
+  if (queries) page.tiles.emplace_back(grouped(*queries), "queries");
+  if (items) page.tiles.emplace_back(grouped(*items), "items");
+  if (const auto bytes = get<std::int64_t>("/output_bytes")) {
+    page.tiles.emplace_back(bytes_text(*bytes), "on disk");
+  }
+  if (const auto seconds = get<double>("/seconds/compute")) {
+    page.tiles.emplace_back(formatted(*seconds < 10 ? "%.2f s" : "%.0f s", *seconds),
+                            "of computing");
+  }
+  if (const auto rate = get<double>("/pairs_per_s")) {
+    page.tiles.emplace_back(rate_text(*rate, "/s"), "pairs");
+  }
+  if (const auto bound = get<double>("/error_bound")) {
+    page.tiles.emplace_back(formatted("%.1e", *bound), "largest error, proven");
+  }
+}
+
+std::string Facts::table() const {
+  std::string rows;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    rows += "<tr><th>" + name + "</th><td>" + value + "</td></tr>\n";
+  };
+  for (const std::string side : {"queries", "items"}) {
+    const auto path = get<std::string>("/" + side + "/path");
+    const auto nonzeros = get<std::int64_t>("/" + side + "/nonzeros");
+    const auto columns = get<std::int64_t>("/" + side + "/columns");
+    if (!path || !nonzeros || !columns) continue;
+    add(side, "<code>" + escaped(*path) + "</code><br>" + grouped(*nonzeros) + " nonzeros in " +
+                  grouped(*columns) + " columns");
+  }
+  if (const auto plan = get<std::string>("/plan"))
+    add("plan", "<code>" + escaped(*plan) + "</code>");
+  if (const auto backend = get<std::string>("/backend")) {
+    add("computed on",
+        escaped(*backend) + ", " + std::to_string(get<int>("/ranks").value_or(1)) + " ranks");
+  }
+  if (const auto rate = get<double>("/useful_multiply_adds_per_s")) {
+    add("useful multiply-adds", rate_text(*rate, "/s"));
+  }
+  if (const auto rate = get<double>("/output_bytes_per_s")) {
+    add("written", rate_text(*rate, "B/s"));
+  }
+  if (const auto peak = get<std::int64_t>("/memory/peak"))
+    add("memory of a rank", bytes_text(*peak));
+  return rows.empty() ? rows
+                      : "<div class=\"scroll\"><table class=\"facts\">\n" + rows + "</table></div>";
+}
+
+/// Part of all items that a column of `width` fine blocks holds.
+double even_share(const BlockMap& map, std::int64_t items, std::int64_t column,
+                  std::int64_t width) {
+  const std::int64_t begin = map.items(column * width).begin;
+  const std::int64_t end = std::min(map.items((column + 1) * width - 1).end, items);
+  return static_cast<double>(std::max<std::int64_t>(end - begin, 1)) / static_cast<double>(items);
+}
+
+/// How many times its even share each block holds, for blocks of `width` x `width` fine ones.
+HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<double>& sums,
+                 std::int64_t rows, std::int64_t columns, std::int64_t width) {
+  HeatMap heat;
+  heat.rows = rows;
+  heat.columns = columns;
+  heat.query_rows = map.queries(map.rows - 1).end;
+  heat.item_rows = map.items(map.columns - 1).end;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t live = 0;
+    for (std::int64_t fine = row * width; fine < std::min((row + 1) * width, map.rows); ++fine)
+      live += map.live_rows[static_cast<std::size_t>(fine)];
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const double sum = sums[static_cast<std::size_t>(row * columns + column)];
+      heat.lift.push_back(live == 0 ? 0.0
+                                    : sum / static_cast<double>(live) /
+                                          even_share(map, items, column, width));
+    }
+  }
+  return heat;
+}
+
+std::string range_text(RowRange block, std::int64_t total) {
+  return grouped(block.begin) + " – " + grouped(std::min(block.end, total) - 1);
+}
+
+std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShape shape,
+                            std::int64_t most) {
+  const auto order = by_share(map.share);
+  std::string rows;
+  double first = 0.0;
+  for (std::int64_t place = 0; place < std::min(most, std::ssize(order)); ++place) {
+    const auto at = static_cast<std::size_t>(order[static_cast<std::size_t>(place)]);
+    const std::int64_t row = order[static_cast<std::size_t>(place)] / map.columns;
+    const std::int64_t column = order[static_cast<std::size_t>(place)] % map.columns;
+    if (place == 0) first = map.share[at];
+    rows += "<tr><td>" + std::to_string(place + 1) + "</td><td>" +
+            range_text(map.queries(row), shape.queries) + "</td><td>" +
+            range_text(map.items(column), shape.items) + "</td><td>" +
+            formatted("%.3f %%", 100 * map.share[at]) + "</td><td>" +
+            formatted("%.3g×", heat.lift[at]) + "</td><td class=\"bar\"><i style=\"width:" +
+            formatted("%.1f", first > 0 ? 100 * map.share[at] / first : 0.0) +
+            "%\"></i></td></tr>\n";
+  }
+  return "<div class=\"scroll\"><table>\n<tr><th>#</th><th>query rows</th><th>item rows</th>"
+         "<th>of the mass of its queries</th><th>times its even share</th><th></th></tr>\n" +
+         rows + "</table></div>";
+}
+
+std::string selection_text(const Selection& selection, std::int64_t chosen, std::int64_t blocks) {
+  const std::string which =
+      selection.by == SelectBy::kMass
+          ? formatted("the fewest blocks that hold %.4g %% of all mass", 100 * selection.bound)
+          : formatted("blocks with at least %.4g %% of the mass of their queries",
+                      100 * selection.bound);
+  return "Outlined: " + which + " (" + grouped(chosen) + " of " + grouped(blocks) + ").";
+}
+
+void add_block_map(const BlockMap& map, MatrixShape shape, const ReportOptions& options,
+                   ReportPage& page) {
+  HeatMap fine = heat_map(map, shape.items, map.fine, map.rows, map.columns, 1);
+  fine.outlined = select_blocks(map.share, options.outlined);
+  const std::int64_t chosen = std::count(fine.outlined.begin(), fine.outlined.end(), 1);
+  std::string body =
+      "<p>Each query spreads one unit of mass over all items, by the softmax of " +
+      formatted("%g", map.softmax_scale) +
+      " × cosine. A block shows how much of the mass of its queries falls on its items, against "
+      "an even spread: 1× is what chance would give it.</p>\n<figure>" +
+      draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block().queries) + " queries × " +
+      grouped(map.block().items) + " items. " +
+      selection_text(options.outlined, chosen, std::ssize(map.share)) + "</figcaption></figure>\n";
+  if (map.coarse_rows * map.coarse_columns < map.rows * map.columns) {
+    body += "<figure>" +
+            draw(heat_map(map, shape.items, map.coarse, map.coarse_rows, map.coarse_columns, 4)) +
+            "<figcaption>Coarse blocks of 4 × 4 fine ones.</figcaption></figure>\n";
+  }
+  page.sections.push_back({"Block map", body});
+  page.sections.push_back(
+      {"Strongest blocks", strongest_table(map, fine, shape, options.strongest)});
+}
+
+/// Where the page goes when nobody says.
+std::string default_output(const std::string& folder, const std::string& path) {
+  if (!folder.empty()) return folder + "/report.html";
+  return path.substr(0, path.size() - std::string(".h5").size()) + ".html";
+}
+
+}  // namespace
+
+std::string write_report(FileCalls& calls, const ReportOptions& options) {
+  const std::string folder = version_folder(calls, options.path);
+  const Facts facts(calls, folder);
+  const auto map = read_block_map(calls, options.path);
+  ReportPage page;
+  page.title = map ? "Where the mass lies" : "Result of a run";
+  page.lead = "bulksim, exact cosine similarity: <code>" +
+              escaped(folder.empty() ? options.path : folder) + "</code>";
+  facts.add_tiles(page);
+  if (map) {
+    const MatrixShape shape{
+        facts.get<std::int64_t>("/queries/rows").value_or(map->queries(map->rows - 1).end),
+        facts.get<std::int64_t>("/items/rows").value_or(map->items(map->columns - 1).end)};
+    add_block_map(*map, shape, options, page);
+  } else {
+    page.sections.push_back({"Block map",
+                             "<p>This result has no block sums. A full run into a folder has them; "
+                             "<code>--mode blocks</code> computes them alone.</p>"});
+  }
+  const std::string table = facts.table();
+  if (!table.empty()) page.sections.push_back({"The run", table});
+  const std::string output =
+      options.output.empty() ? default_output(folder, options.path) : options.output;
+  replace_file(calls, output, page.to_html());
+  return output;
+}
+
+}  // namespace bulksim

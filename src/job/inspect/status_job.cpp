@@ -1,0 +1,199 @@
+#include "job/inspect/status_job.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text/format_text.hpp"
+#include "job/plan/plan.hpp"
+#include "storage/parts/pair_runs.hpp"
+#include "storage/run/journal.hpp"
+#include "storage/run/run_directory.hpp"
+#include "storage/run/versions.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t changed(FileCalls& calls, const std::string& path) {
+  struct stat status {};
+  return calls.lstat(path.c_str(), &status) == 0 ? status.st_mtime : 0;
+}
+
+/// The staging folder that was written to last; empty when there is none.
+std::string newest_staging(FileCalls& calls, const std::string& work_folder) {
+  std::string newest;
+  std::int64_t last = -1;
+  if (!is_directory(calls, work_folder)) return newest;
+  for (const std::string& name : list_directory(calls, work_folder)) {
+    const std::string staging = inside(work_folder, name);
+    if (!exists(calls, staging + "/PLAN.json")) continue;
+    std::int64_t time = changed(calls, staging);
+    for (const char* part : {"/journal", "/attempts", "/errors"})
+      time = std::max(time, changed(calls, staging + part));
+    if (time > last) newest = staging;
+    last = std::max(last, time);
+  }
+  return newest;
+}
+
+/// Number of the last attempt, 0 when none has begun.
+int last_attempt(FileCalls& calls, const std::string& staging) {
+  int last = 0;
+  if (!is_directory(calls, staging + "/attempts")) return last;
+  for (const std::string& name : list_directory(calls, staging + "/attempts"))
+    last = std::max(last, std::atoi(name.c_str()));
+  return last;
+}
+
+/// Counts the tiles that journals name. Returns those of the last attempt.
+std::int64_t read_journals(FileCalls& calls, const std::string& folder, const Plan& plan,
+                           OutputStatus& status) {
+  std::set<std::int64_t> done;
+  std::int64_t of_attempt = 0;
+  for (const std::string& name : list_directory(calls, folder)) {
+    const JournalContent journal = read_journal(calls, inside(folder, name), plan.id());
+    for (const std::int64_t tile : journal.dropped)
+      done.erase(tile);
+    for (const JournalTile& tile : journal.tiles)
+      done.insert(tile.tile);
+    if (journal.attempt == status.attempt) of_attempt += std::ssize(journal.tiles);
+  }
+  status.tiles_done = std::ssize(done);
+  return of_attempt;
+}
+
+/// Tiles that a search for pairs looks into.
+std::int64_t count_searched(const Plan& plan) {
+  std::int64_t tiles = 0;
+  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
+    const TileId id = plan.grid.id(tile);
+    if (plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) ++tiles;
+  }
+  return tiles;
+}
+
+void read_progress(FileCalls& calls, const std::string& staging, std::int64_t now,
+                   OutputStatus& status) {
+  const Plan plan = Plan::from_json(read_text(calls, staging + "/PLAN.json"));
+  status.plan = plan.id().hex().substr(0, 8);
+  status.tiles = plan.cut ? count_searched(plan) : plan.grid.count();
+  status.attempt = last_attempt(calls, staging);
+  if (plan.cut && is_directory(calls, staging + "/parts")) {
+    const auto files = pair_run_files(calls, staging + "/parts");
+    status.tiles_done = std::ssize(tiles_with_runs(calls, files, plan.id(), plan.grid));
+  }
+  if (plan.cut || !is_directory(calls, staging + "/journal")) return;
+  const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);
+  const std::int64_t begin = changed(calls, staging + formatted("/attempts/%04d", status.attempt));
+  if (begin == 0 || now <= begin || of_attempt == 0) return;
+  status.tiles_per_s = static_cast<double>(of_attempt) / static_cast<double>(now - begin);
+  status.seconds_left = static_cast<double>(status.tiles - status.tiles_done) / status.tiles_per_s;
+}
+
+/// What the last attempt has said at its end; the error file that names itself the root cause wins.
+void read_last_error(FileCalls& calls, const std::string& staging, OutputStatus& status) {
+  const std::string folder = staging + "/errors";
+  if (!is_directory(calls, folder)) return;
+  bool found_root = false;
+  for (const std::string& name : list_directory(calls, folder)) {
+    if (std::atoi(name.c_str() + 1) != status.attempt || !name.ends_with(".json")) continue;
+    const Json json = Json::parse(read_text(calls, inside(folder, name)), nullptr,
+                                  /*allow_exceptions=*/false);
+    if (!json.is_object() || found_root) continue;
+    const auto text = [&](const char* key) {
+      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+    };
+    found_root = json.contains("root_cause") && json["root_cause"] == true;
+    status.last_error = text("cause");
+    if (json.contains("exit_code") && json["exit_code"].is_number_integer()) {
+      status.last_error_code = json["exit_code"].get<int>();
+    }
+  }
+}
+
+const char* name_of(Liveness liveness) {
+  if (liveness == Liveness::kAlive) return "alive";
+  return liveness == Liveness::kDead ? "dead" : "unknown";
+}
+
+}  // namespace
+
+ExitCode OutputStatus::code() const {
+  if (holder && holder_state != "dead") return ExitCode::kCannotCreate;
+  if (tiles > 0 || !plan.empty()) {
+    return last_error_code ? static_cast<ExitCode>(*last_error_code) : ExitCode::kTemporary;
+  }
+  return current.empty() ? ExitCode::kNoInput : ExitCode::kOk;
+}
+
+std::string OutputStatus::to_text() const {
+  std::string text = "phase: " + phase + "\n";
+  text += "published: " + (current.empty() ? "nothing" : current) + "\n";
+  if (!plan.empty()) {
+    text += "unfinished: plan " + plan + ", attempt " + std::to_string(attempt) + ", " +
+            std::to_string(tiles_done) + " of " + std::to_string(tiles) + " tiles done\n";
+  }
+  if (tiles_per_s > 0) {
+    text += formatted("rate: %.1f tiles/s, %s left\n", tiles_per_s,
+                      duration_text(seconds_left.value_or(0.0)).c_str());
+  }
+  if (holder) {
+    text += "in use by: process " + std::to_string(holder->pid) + " on host " + holder->host +
+            (holder->slurm_job.empty() ? "" : ", Slurm job " + holder->slurm_job) + " (" +
+            holder_state + ")\n";
+  }
+  if (!last_error.empty()) text += "last error: " + last_error + "\n";
+  return text + "(from the files; may lag 30 s)\n";
+}
+
+std::string OutputStatus::to_json() const {
+  Json json{{"schema", 1},
+            {"phase", phase},
+            {"published", current},
+            {"plan", plan},
+            {"attempt", attempt},
+            {"tiles", tiles},
+            {"tiles_done", tiles_done},
+            {"tiles_per_s", tiles_per_s},
+            {"lag_seconds", 30}};
+  if (seconds_left) json["seconds_left"] = *seconds_left;
+  if (holder) {
+    json["holder"] = {{"host", holder->host},
+                      {"pid", holder->pid},
+                      {"slurm_job", holder->slurm_job},
+                      {"state", holder_state}};
+  }
+  if (!last_error.empty()) json["last_error"] = last_error;
+  if (last_error_code) json["last_error_code"] = *last_error_code;
+  json["code"] = static_cast<int>(code());
+  return json.dump(1) + "\n";
+}
+
+OutputStatus read_status(FileCalls& calls, const std::string& output, std::int64_t now) {
+  const bool versions = output_form(output) == OutputForm::kVersions;
+  const std::string work = versions ? output + "/staging" : work_folder_of_file(output);
+  OutputStatus status;
+  if (!exists(calls, versions ? output : work) && !exists(calls, output)) {
+    throw Error(ExitCode::kNoInput, "there is no output '" + output + "'");
+  }
+  status.current = versions ? current_version(calls, output) : exists(calls, output) ? output : "";
+  status.holder = read_lease(calls, (versions ? output : work) + "/LOCK");
+  if (status.holder) status.holder_state = name_of(liveness_of(*status.holder, this_machine()));
+  const std::string staging = newest_staging(calls, work);
+  if (!staging.empty()) {
+    read_progress(calls, staging, now, status);
+    read_last_error(calls, staging, status);
+  }
+  status.phase = staging.empty() ? "idle" : "unfinished";
+  if (status.holder && status.holder_state != "dead") {
+    status.phase = status.holder->phase.empty() ? "starting" : status.holder->phase;
+  }
+  return status;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/core/file.hpp"
+#include "storage/run/lease.hpp"
+
+namespace bulksim {
+
+/// What can be seen of an output from outside: by its files alone, without MPI, on any host that
+/// sees them. May lag behind a run by 30 seconds.
+struct OutputStatus {
+  std::string phase;    ///< "idle", "unfinished", "compute", "publish" ..
+  std::string current;  ///< version that is published, or the file; may be empty
+  std::string plan;     ///< of the unfinished work, 8 hex digits; may be empty
+  int attempt = 0;
+  std::int64_t tiles = 0;  ///< of the unfinished work
+  std::int64_t tiles_done = 0;
+  double tiles_per_s = 0.0;  ///< of this attempt
+  std::optional<double> seconds_left;
+  std::optional<LeaseHolder> holder;
+  std::string holder_state;  ///< "alive", "dead" or "unknown"
+  std::string last_error;
+  std::optional<int> last_error_code;
+
+  /// What a job script should act upon: 0 published and nothing unfinished, 73 a run is at work,
+  /// the code of the last error, 75 unfinished without one, 66 nothing there.
+  ExitCode code() const;
+  std::string to_text() const;
+  std::string to_json() const;
+};
+
+/// `now` is in seconds since 1970, by the clock of the file system.
+OutputStatus read_status(FileCalls& calls, const std::string& output, std::int64_t now);
+
+}  // namespace bulksim

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+#include "bulksim/core/file.hpp"
+#include "core/run/log.hpp"
+
+namespace bulksim {
+
+enum class VersionsFormat { kText, kJson };
+
+/// Prints the published versions of an output folder, oldest first.
+void print_versions(FileCalls& calls, const std::string& output, VersionsFormat format,
+                    std::ostream& out);
+
+/// Lets CURRENT show another published version. Throws Error (66) when there is none of that
+/// number, and Error (73) while a run is at work.
+void use_version(FileCalls& calls, const std::string& output, std::int64_t number, Log& log);
+
+/// Removes all but the newest `keep` versions and the current one. Throws Error (73) while a run is
+/// at work.
+void prune_versions(FileCalls& calls, const std::string& output, std::int64_t keep, Log& log);
+
+}  // namespace bulksim

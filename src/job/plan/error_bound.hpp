@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "bulksim/sparse/grid.hpp"
+#include "job/input/survey.hpp"
+
+namespace bulksim {
+
+/// The arithmetic of a run. Throws Error (65) when rows are too long for a proven 1e-6, or dot
+/// products too large.
+Grid choose_arithmetic(const Surveys& surveys, Metric metric);
+
+/// The largest error of a score, as proven in grid.hpp, for the longest rows of both sides.
+double proven_bound(const Surveys& surveys, Grid arithmetic);
+
+/// The product of the longest rows: by Cauchy-Schwarz no dot product is larger.
+double largest_product(const Surveys& surveys);
+
+/// What storing a score of at most `largest` as a float16 adds. Throws Error (65) when it may not
+/// fit.
+double half_bound(double largest);
+
+/// A bound for people: two digits.
+std::string error_text(double bound);
+
+}  // namespace bulksim

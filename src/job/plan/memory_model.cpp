@@ -1,0 +1,131 @@
+#include "job/plan/memory_model.hpp"
+
+#include <algorithm>
+
+#include "blocks/fine_grid.hpp"
+#include "bulksim/backend/pair_backend.hpp"
+#include "job/input/row_reader.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kUnitEntry = 8;   // column and grid value
+constexpr std::int64_t kReadEntry = 12;  // column and float64 value
+constexpr std::int64_t kRowOffset = 8;
+constexpr int kMostWriters = 16;     // threads that hash and write what comes down
+constexpr int kTilesOnTheirWay = 4;  // beside those that are being written
+
+std::int64_t rounded(std::int64_t rows, std::int64_t total) {
+  return std::min(divide_up(rows, kFrameRows) * kFrameRows, total);
+}
+
+std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::int64_t query_nnz,
+                       std::int64_t tile_nnz) {
+  return plan.cut ? cpu_pair_backend_bytes(backend, *plan.cut, query_nnz, plan.columns, tile_nnz)
+                  : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
+}
+
+std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
+                        std::int64_t chunk_nnz) {
+  return plan.cut ? cuda_pair_backend_host_bytes(backend, *plan.cut, chunk_nnz)
+                  : cuda_backend_host_bytes(backend, chunk_nnz);
+}
+
+/// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
+std::int64_t pair_memory(const Plan& plan, int threads) {
+  constexpr std::int64_t kPairBytes = 8;
+  constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
+  const std::int64_t fullest_tile =
+      plan.cut->keep == Keep::kAll
+          ? plan.grid.tile().cells()
+          : plan.grid.tile().queries * std::min(plan.cut->count, plan.grid.tile().items);
+  const std::int64_t copies = plan.cut->mirrored ? 6 : 3;  // vectors that grow
+  return copies * kPairBytes * threads * fullest_tile + kMergeBytes +
+         8 * plan.grid.shape().queries + 40 * plan.grid.shape().items;
+}
+
+TileContent content_of(const Plan& plan) {
+  if (!plan.softmax_scale) return TileContent::kValues;
+  return plan.has_matrix() ? TileContent::kValuesAndTerms : TileContent::kTerms;
+}
+
+}  // namespace
+
+std::int64_t fullest(const InputSurvey& survey, std::int64_t length) {
+  std::int64_t most = 0;
+  for (std::int64_t begin = 0; begin < survey.rows; begin += length) {
+    most = std::max(most, survey.nnz_of({begin, std::min(begin + length, survey.rows)}));
+  }
+  return most;
+}
+
+Extent extent_of(const Schedule& schedule, const Plan& plan, const Surveys& surveys) {
+  const TileShape tile = plan.grid.tile();
+  Extent extent{};
+  extent.batch_rows = std::min(schedule.query_batch_rows * tile.queries, surveys.queries.rows);
+  extent.batch_nnz = fullest(surveys.queries, extent.batch_rows);
+  extent.chunk_rows = rounded(schedule.chunk_columns * tile.items, surveys.items.rows);
+  extent.chunk_nnz = fullest(surveys.items, extent.chunk_rows);
+  return extent;
+}
+
+CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
+                              const Schedule& schedule) {
+  CpuBackendOptions options{plan.grid, plan.arithmetic, resources.threads};
+  options.chunks_in_flight = schedule.chunks_in_flight;
+  options.content = content_of(plan);
+  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
+  return options;
+}
+
+CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources) {
+  CudaBackendOptions options;
+  options.grid = plan.grid;
+  options.arithmetic = plan.arithmetic;
+  options.content = content_of(plan);
+  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
+  options.node_rank = resources.device->node_rank;
+  options.writers = std::min(resources.threads, kMostWriters);
+  options.pinned_tiles = options.writers + kTilesOnTheirWay;
+  return options;
+}
+
+MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
+                         const Schedule& schedule) {
+  const auto [batch_rows, batch_nnz, chunk_rows, chunk_nnz] = extent_of(schedule, plan, surveys);
+  const std::int64_t backend =
+      resources.device ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
+                       : cpu_bytes(cpu_options(plan, resources, schedule), plan, batch_nnz,
+                                   fullest(surveys.items, plan.grid.tile().items));
+  const std::int64_t chunks = std::min(schedule.chunks_in_flight + 1,
+                                       divide_up(plan.grid.columns(), schedule.chunk_columns));
+  return {
+      {"held before", resources.held},
+      {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
+      {"reading",
+       kReadEntry * std::max(fullest(surveys.items, std::min(kRowsAtOnce, chunk_rows)),
+                             fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
+           2 * kRowOffset * kRowsAtOnce},
+      {"item chunks", chunks * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
+      {"backend", backend},
+      {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
+      {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
+  };
+}
+
+std::int64_t device_bytes(const Schedule& schedule, const Plan& plan, const Surveys& surveys) {
+  const Extent extent = extent_of(schedule, plan, surveys);
+  return cuda_backend_device_bytes(plan.grid.tile(), extent.batch_nnz, plan.columns,
+                                   extent.chunk_rows, extent.chunk_nnz);
+}
+
+std::int64_t block_sum_bytes(const Plan& plan, int threads) {
+  constexpr std::int64_t kRowBytes = 16;
+  constexpr std::int64_t kBlockBytes = 40;
+  const FineGrid fine(plan.grid);
+  return kRowBytes * plan.grid.shape().queries + kBlockBytes * fine.rows() * fine.columns() +
+         2 * threads * terms_of_a_tile(plan.grid) * std::int64_t{sizeof(BlockTerm)};
+}
+
+}  // namespace bulksim

@@ -1,0 +1,163 @@
+#include "job/plan/plan.hpp"
+
+#include <algorithm>
+
+#include "bulksim/core/error.hpp"
+#include "core/text/format_text.hpp"
+#include "job/plan/error_bound.hpp"
+#include "sparse/row_partition.hpp"
+#include "storage/run/run_directory.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kTileQueries = 1024;
+constexpr std::int64_t kMostTileItems = 4096;
+constexpr std::int64_t kLeastTileItems = 1024;
+constexpr std::int64_t kEnoughTileColumns = 32;
+
+// About nanoseconds on one core: a pair is written in 2, a nonzero read and inverted in 10, a
+// useful multiply-add done in half of one. Fixed for good: they are part of what a plan means.
+constexpr std::int64_t kPairWeight = 4;
+constexpr std::int64_t kNonzeroWeight = 20;
+constexpr std::int64_t kWorkWeight = 1;
+
+std::int64_t common_columns(const JobConfig& config, const Surveys& surveys) {
+  const std::int64_t items = surveys.items.columns;
+  const std::int64_t queries = surveys.queries.columns;
+  if (items != queries && config.dimensions == Dimensions::kMustAgree) {
+    throw Error(ExitCode::kDataError,
+                "'" + config.query_path() + "' has " + std::to_string(queries) + " columns and '" +
+                    config.items + "' has " + std::to_string(items) +
+                    "; if the narrower side only lacks empty columns, say --pad-dims");
+  }
+  return std::max(items, queries);
+}
+
+void check_zero_rows(const JobConfig& config, const std::string& path, const InputSurvey& survey) {
+  if (config.zero_rows != ZeroRows::kError || survey.counts.zero_rows == 0) return;
+  throw Error(ExitCode::kDataError, "'" + path + "' has " +
+                                        std::to_string(survey.counts.zero_rows) +
+                                        " rows without values, and --zero-rows error refuses them");
+}
+
+TileShape choose_tile(const JobConfig& config, MatrixShape shape) {
+  if (!config.tile) return default_tile(shape);
+  // a tile larger than the matrix would only be padding
+  return {std::min(config.tile->queries, std::max<std::int64_t>(shape.queries, 1)),
+          std::min(config.tile->items, std::max<std::int64_t>(shape.items, 1))};
+}
+
+/// The two products that every size follows from stay in 64 bits.
+void check_extent(const Surveys& surveys) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(surveys.queries.rows, surveys.items.rows, &bytes) ||
+      __builtin_mul_overflow(bytes, std::int64_t{8}, &bytes)) {
+    throw Error(ExitCode::kIoError, std::to_string(surveys.queries.rows) + " x " +
+                                        std::to_string(surveys.items.rows) +
+                                        " values are more than any file system holds");
+  }
+}
+
+/// A row without values makes all its cells NaN; a cell of two such rows counts once.
+std::int64_t cells_without_cosine(const Surveys& surveys) {
+  const std::int64_t queries = surveys.queries.counts.zero_rows;
+  const std::int64_t items = surveys.items.counts.zero_rows;
+  return queries * surveys.items.rows + items * surveys.queries.rows - queries * items;
+}
+
+/// Throws Error (64) for wishes that these inputs cannot fulfil. Where both sides are the same
+/// rows, each pair is looked for once; lists of the best are not mirrored: the floor of its query
+/// leaves out three quarters of the work of a pair, the lower floor of both its rows next to none.
+ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape) {
+  if (config.zero_rows == ZeroRows::kNan) {
+    throw Error(ExitCode::kUsage,
+                "--zero-rows nan belongs to the full matrix: NaN is in no list of pairs (say "
+                "--zero-rows zero or error)");
+  }
+  if (cut.keep != Keep::kAll && shape.items > kMostRankedItems) {
+    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query take at most 2^32 items");
+  }
+  cut.queries = {std::min(cut.queries.begin, shape.queries),
+                 std::min(cut.queries.end, shape.queries)};
+  cut.items = {std::min(cut.items.begin, shape.items), std::min(cut.items.end, shape.items)};
+  const RowRange all{0, shape.queries};
+  if (config.queries.empty() && cut.keep == Keep::kAll && cut.is_two_sided() &&
+      cut.queries == all && cut.items == all) {
+    cut.mirrored = true;
+    cut.partners = cut.partners == Partners::kAll ? Partners::kNotEarlier : Partners::kLater;
+  }
+  return cut;
+}
+
+bool wants_block_sums(const JobConfig& config) {
+  if (config.block_sums != BlockSumsWanted::kAuto) return config.block_sums == BlockSumsWanted::kOn;
+  return !config.cut && !config.select && config.metric == Metric::kCosine &&
+         output_form(config.output) == OutputForm::kVersions;
+}
+
+}  // namespace
+
+Plan make_plan(const JobConfig& config, const Surveys& surveys) {
+  Plan plan;
+  plan.columns = common_columns(config, surveys);
+  check_zero_rows(config, config.query_path(), surveys.queries);
+  check_zero_rows(config, config.items, surveys.items);
+  check_extent(surveys);
+  plan.queries = surveys.queries.content();
+  plan.items = surveys.items.content();
+  plan.arithmetic = choose_arithmetic(surveys, config.metric);
+  plan.error_bound = proven_bound(surveys, plan.arithmetic);
+  plan.value_type = config.value_type;
+  if (plan.value_type == ValueType::kFloat16) {
+    plan.error_bound +=
+        half_bound(config.metric == Metric::kCosine ? 1.0 : largest_product(surveys));
+  }
+  plan.vocabulary = surveys.items.vocabulary;
+  const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
+  plan.grid = TileGrid(shape, choose_tile(config, shape));
+  if (config.cut) plan.cut = checked_cut(*config.cut, config, shape);
+  plan.mode = config.mode;
+  if (plan.grid.count() == 0) return plan;
+  if (wants_block_sums(config)) plan.softmax_scale = config.softmax_scale;
+  if (config.select) plan.selection = {*config.select, config.stride, config.softmax_scale};
+  plan.query_ids = surveys.queries.ids;
+  plan.item_ids = surveys.items.ids;
+  if (config.zero_rows == ZeroRows::kNan) {
+    plan.zero_rows = ZeroRows::kNan;
+    plan.nan_cells = cells_without_cosine(surveys);
+  }
+  const std::int64_t columns = plan.grid.columns();
+  const std::int64_t parts =
+      std::min(config.parts.value_or(default_parts(shape, columns)), columns);
+  plan.parts = partition_by_cost(tile_column_costs(plan.grid, surveys.items), parts);
+  std::erase_if(plan.parts, [](const RowRange& part) { return part.empty(); });
+  return plan;
+}
+
+TileShape default_tile(MatrixShape shape) {
+  std::int64_t items = kMostTileItems;
+  while (items > kLeastTileItems && divide_up(shape.items, items) < kEnoughTileColumns)
+    items /= 2;
+  return {std::clamp<std::int64_t>(shape.queries, 1, kTileQueries),
+          std::clamp<std::int64_t>(shape.items, 1, items)};
+}
+
+std::int64_t default_parts(MatrixShape shape, std::int64_t tile_columns) {
+  // ceil(4 queries items / 2^34), written so that it stays in 64 bits
+  const std::int64_t by_size = divide_up(shape.queries * shape.items, std::int64_t{1} << 32);
+  return std::min({std::max<std::int64_t>(8, by_size), kMostParts, tile_columns});
+}
+
+std::vector<std::int64_t> tile_column_costs(const TileGrid& grid, const InputSurvey& items) {
+  std::vector<std::int64_t> costs;
+  for (std::int64_t column = 0; column < grid.columns(); ++column) {
+    const RowRange rows = grid.items(column);
+    costs.push_back(kPairWeight * grid.shape().queries * rows.size() +
+                    kNonzeroWeight * items.nnz_of(rows) + kWorkWeight * items.work_of(rows));
+  }
+  return costs;
+}
+
+}  // namespace bulksim

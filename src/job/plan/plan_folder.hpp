@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "job/config/job_config.hpp"
+#include "job/config/job_context.hpp"
+#include "job/plan/process_folder.hpp"
+
+namespace bulksim {
+
+/// A folder beside the output for what a plan or an estimate needs on disk; it is gone afterwards.
+/// Rank 0 puts things there.
+class PlanFolder {
+ public:
+  /// A collective.
+  PlanFolder(const JobConfig& config, JobContext context);
+
+  const std::string& path() const { return path_; }
+  /// Files that are open can still be read.
+  void remove() { folder_.reset(); }
+
+ private:
+  std::optional<ProcessFolder> folder_;
+  std::string path_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,128 @@
+#include "job/plan/resources.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "bulksim/core/types.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr double kShareOfMemory = 0.7;
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+/// "Name:   123 kB" in a file of /proc, in bytes.
+std::int64_t proc_bytes(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.rfind(name + ":", 0) != 0) continue;
+    return std::stoll(line.substr(name.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+/// The number at the start of a file, or nothing ("max", or no such file).
+std::optional<std::int64_t> number_in(const std::string& file) {
+  std::ifstream in(file);
+  std::int64_t value = 0;
+  if (in >> value) return value;
+  return std::nullopt;
+}
+
+/// Memory that the control group still leaves; version 2, then version 1.
+std::int64_t cgroup_memory_left() {
+  const std::string root = "/sys/fs/cgroup/";
+  for (const auto& [limit, used] :
+       {std::pair{"memory.max", "memory.current"},
+        std::pair{"memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"}}) {
+    const auto most = number_in(root + limit);
+    if (most && *most < kUnlimited / 2) return *most - number_in(root + used).value_or(0);
+  }
+  return kUnlimited;
+}
+
+/// Cores that the control group's quota pays for.
+int cgroup_cores() {
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (v2 >> quota >> period && quota > 0 && period > 0) {
+    return std::max(1, static_cast<int>(std::ceil(quota / period)));
+  }
+  const auto v1_quota = number_in("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  const auto v1_period = number_in("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (v1_quota && v1_period && *v1_quota > 0 && *v1_period > 0) {
+    return static_cast<int>(std::max<std::int64_t>(1, divide_up(*v1_quota, *v1_period)));
+  }
+  return std::numeric_limits<int>::max();
+}
+
+struct Affinity {
+  int cores = 1;
+  std::string mask;  ///< host and cores, to compare
+};
+
+Affinity affinity() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) {
+    return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), std::string(host) + " all"};
+  }
+  Affinity result{CPU_COUNT(&set), std::string(host) + ' '};
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) result.mask += std::to_string(core) + ',';
+  }
+  return result;
+}
+
+/// How many ranks say the same text as this one.
+int ranks_alike(Communicator& comm, const std::string& text) {
+  std::ostringstream all;
+  for (const auto& one : comm.gather(std::as_bytes(std::span(text)))) {
+    all << std::string(reinterpret_cast<const char*>(one.data()), one.size()) << '\n';
+  }
+  std::istringstream lines(broadcast_text(comm, all.str()));
+  int alike = 0;
+  std::string line;
+  while (std::getline(lines, line))
+    alike += line == text;
+  return std::max(alike, 1);
+}
+
+}  // namespace
+
+RankResources survey_resources(std::optional<int> threads, std::optional<std::int64_t> memory,
+                               Communicator& comm) {
+  const Affinity mine = affinity();
+  const int same_mask = ranks_alike(comm, mine.mask);
+  const int same_host = ranks_alike(comm, mine.mask.substr(0, mine.mask.find(' ')));
+  RankResources resources;
+  resources.cores = std::min(mine.cores, cgroup_cores());
+  resources.threads = threads.value_or(std::max(1, resources.cores / same_mask));
+  resources.held = proc_bytes("/proc/self/status", "VmRSS");
+  resources.peak = peak_memory();
+  const std::int64_t available =
+      std::min(proc_bytes("/proc/meminfo", "MemAvailable"), cgroup_memory_left());
+  resources.memory = memory.value_or(static_cast<std::int64_t>(
+      kShareOfMemory * static_cast<double>(available) / static_cast<double>(same_host)));
+  return resources;
+}
+
+std::int64_t peak_memory() {
+  return proc_bytes("/proc/self/status", "VmHWM");
+}
+
+}  // namespace bulksim

@@ -1,0 +1,105 @@
+#include "job/publish/change_guard.hpp"
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/parts/tile_inspection.hpp"
+#include "storage/run/versions.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr double kLeastShareOfItems = 0.8;
+constexpr double kMostNewZeroRows = 0.01;  // of all rows
+
+struct Before {
+  std::int64_t rows = 0;
+  std::int64_t items = 0;
+  std::int64_t zero_rows = 0;
+};
+
+/// What the current version says of its inputs; nothing when there is none to compare with.
+std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) {
+  if (run.form() != OutputForm::kVersions) return std::nullopt;
+  const std::string version = current_version(calls, run.output());
+  const std::string report = run.output() + "/versions/" + version + "/report.json";
+  if (version.empty() || !exists(calls, report)) return std::nullopt;
+  const auto json = nlohmann::json::parse(read_text(calls, report), nullptr, false);
+  try {
+    const auto& items = json.at("items");
+    const auto& queries = json.at("queries");
+    return Before{
+        items.at("rows").get<std::int64_t>() + queries.at("rows").get<std::int64_t>(),
+        items.at("rows").get<std::int64_t>(),
+        items.at("zero_rows").get<std::int64_t>() + queries.at("zero_rows").get<std::int64_t>()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // a report is for people: nobody promises that it is whole
+  }
+}
+
+Error refused(const std::string& reason) {
+  return Error(ExitCode::kDataError,
+               "the guard refuses to publish: " + reason +
+                   "; the result is kept, and the same command with --accept-change publishes it");
+}
+
+/// Values that are no cosine, in all tiles: those of earlier attempts may not have been looked at.
+std::int64_t count_all_outside(const Publication& publication, FileCalls& calls) {
+  if (!publication.parts.has_matrix()) return 0;
+  const TileGrid& grid = publication.plan.grid;
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t tile = 0; tile < grid.count(); ++tile)
+    tiles.push_back(tile);
+  TileFiles files(calls, grid, publication.parts.paths, publication.parts.layouts,
+                  TileAccess::kRead);
+  std::int64_t outside = 0;
+  for (const TileFinding& finding :
+       inspect_tiles(files, grid, tiles, publication.threads, WholeNanRows::kIgnore,
+                     largest_score(publication.plan.arithmetic)))
+    outside += finding.outside;
+  return outside;
+}
+
+}  // namespace
+
+void check_guard(const Publication& publication, const RunDirectory& run, FileCalls& calls) {
+  if (publication.config.guard != Guard::kOn) return;
+  const std::int64_t outside = publication.outside.has_value()
+                                   ? *publication.outside
+                                   : count_all_outside(publication, calls);
+  const std::int64_t expected = publication.plan.has_matrix() ? publication.plan.nan_cells : 0;
+  if (outside != expected) {
+    throw refused(
+        std::to_string(outside) +
+        (publication.plan.arithmetic.metric == Metric::kDot
+             ? " values are no dot products (NaN, or infinite)"
+             : " values are no cosines (NaN, or outside of [-1, 1])") +
+        (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
+  }
+  check_guard_of_inputs(publication.config, publication.plan, publication.zero_rows, run, calls);
+}
+
+void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64_t zero_rows,
+                           const RunDirectory& run, FileCalls& calls) {
+  if (config.guard != Guard::kOn) return;
+  const auto before = version_before(run, calls);
+  if (!before) return;
+  const MatrixShape shape = plan.grid.shape();
+  if (static_cast<double>(shape.items) < kLeastShareOfItems * static_cast<double>(before->items)) {
+    throw refused("there are " + std::to_string(shape.items) +
+                  " items, and the version before has " + std::to_string(before->items));
+  }
+  const auto share = [](std::int64_t some, std::int64_t all) {
+    return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
+  };
+  if (share(zero_rows, shape.items + shape.queries) >
+      share(before->zero_rows, before->rows) + kMostNewZeroRows) {
+    throw refused(std::to_string(zero_rows) +
+                  " rows have no values, and in the version before it were " +
+                  std::to_string(before->zero_rows));
+  }
+}
+
+}  // namespace bulksim

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "storage/parts/pair_runs.hpp"
+
+namespace bulksim {
+
+/// Order of the pairs of one query.
+enum class PairOrder {
+  kByItem,
+  kByScore,  ///< descending, ties by item
+};
+
+/// Takes the pairs of the next query, be there any or none.
+using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
+                                   std::span<const float> scores)>;
+
+/// Puts the runs of all tiles together, query by query. Memory: a few million pairs, or those of
+/// the fullest row where there are more.
+class PairMerge {
+ public:
+  /// All must outlive the merge.
+  PairMerge(const PairRuns& runs, const TileGrid& grid, const ResultCut& cut)
+      : runs_(runs), grid_(grid), cut_(cut) {}
+
+  /// queries + 1 offsets of the merged rows, the first of which is 0.
+  std::vector<std::int64_t> row_offsets() const;
+  void run(PairOrder order, const TakeRow& take);
+
+ private:
+  struct Source;
+
+  std::vector<Source> sources_of(std::int64_t tile_row) const;
+  Source mirrored_source(TileId tile, RowRange rows) const;
+  void merge_rows(std::vector<Source>& sources, RowRange rows, std::int64_t tile_row,
+                  PairOrder order, const TakeRow& take);
+  void take_row(std::int64_t query, PairOrder order, const TakeRow& take);
+
+  const PairRuns& runs_;
+  const TileGrid& grid_;
+  const ResultCut& cut_;
+  std::vector<ScoredItem> row_;
+  std::vector<std::int64_t> items_;
+  std::vector<float> scores_;
+};
+
+}  // namespace bulksim

@@ -1,0 +1,102 @@
+#include "job/publish/pair_publication.hpp"
+
+#include "core/files/file_appender.hpp"
+#include "formats/npz/npz_writer.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/publish/pair_merge.hpp"
+#include "job/publish/pair_text.hpp"
+#include "job/publish/publication.hpp"
+#include "storage/result/pair_file.hpp"
+#include "storage/run/manifest.hpp"
+
+namespace bulksim {
+
+namespace {
+
+bool are_lists(const ResultCut& cut) {
+  return cut.keep == Keep::kBest;
+}
+
+PairExtent extent_of(const Plan& plan, const std::vector<std::int64_t>& row_offsets) {
+  return {plan.grid.shape(), row_offsets, plan.cut->count};
+}
+
+PairLayout layout_of(const ResultCut& cut) {
+  return are_lists(cut) ? PairLayout::kLists : PairLayout::kCsr;
+}
+
+void write_h5(const std::string& path, const PairPublication& publication, FileCalls& calls) {
+  const Plan& plan = publication.plan;
+  PairFileWriter writer(calls, path, pair_group(*plan.cut), layout_of(*plan.cut),
+                        extent_of(plan, publication.row_offsets), attributes_of(plan),
+                        publication.names());
+  PairMerge merge(publication.runs, plan.grid, *plan.cut);
+  merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+            [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
+              writer.append_row(items, scores);
+            });
+  writer.finish();
+}
+
+void write_npz(const std::string& path, const PairPublication& publication, FileCalls& calls) {
+  const Plan& plan = publication.plan;
+  NpzWriter writer(calls, path, plan.grid.shape().items, publication.row_offsets,
+                   archive_comment(plan.id().hex()));
+  PairMerge merge(publication.runs, plan.grid, *plan.cut);
+  merge.run(PairOrder::kByItem,
+            [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
+              writer.append_row(items, scores);
+            });
+  writer.finish();
+}
+
+void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
+  const Plan& plan = publication.plan;
+  write_file(calls, path, [&](FileAppender& out) {
+    PairTextWriter writer(PairText::kTsv, publication.names(),
+                          [&](std::string_view line) { out.append(line); });
+    PairMerge merge(publication.runs, plan.grid, *plan.cut);
+    merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+              [&](std::int64_t query, std::span<const std::int64_t> items,
+                  std::span<const float> scores) { writer.append_row(query, items, scores); });
+  });
+}
+
+}  // namespace
+
+std::string pair_group(const ResultCut& cut) {
+  if (are_lists(cut)) return "topk";
+  const bool all_nonzero = cut.nonzero_only && cut == ResultCut{.nonzero_only = true,
+                                                                .partners = cut.partners,
+                                                                .mirrored = cut.mirrored,
+                                                                .queries = cut.queries,
+                                                                .items = cut.items};
+  return all_nonzero ? "nonzero" : "pairs";
+}
+
+std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets) {
+  return pair_bytes(layout_of(*plan.cut), extent_of(plan, row_offsets));
+}
+
+std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls) {
+  publication.still_ours();
+  if (run.form() == OutputForm::kSingleFile) {
+    const std::string path = run.part_path(0);
+    if (run.output().ends_with(".npz")) {
+      write_npz(path, publication, calls);
+    } else if (run.output().ends_with(".tsv")) {
+      write_tsv(path, publication, calls);
+    } else {
+      write_h5(path, publication, calls);
+    }
+    return run.publish("", publication.still_ours);
+  }
+  write_h5(run.staging() + "/similarity.h5", publication, calls);
+  replace_file(calls, run.staging() + "/report.json", publication.report_json);
+  Manifest manifest{.plan = publication.plan.id().hex(), .files = {}};
+  for (const char* name : {"PLAN.json", "similarity.h5"})
+    manifest.files.push_back(describe_file(calls, run.staging(), name));
+  return run.publish(manifest.to_json(), publication.still_ours);
+}
+
+}  // namespace bulksim

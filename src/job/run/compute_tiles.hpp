@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/checksum.hpp"
+#include "job/config/job_context.hpp"
+#include "job/run/prepare_run.hpp"
+#include "storage/run/recovery.hpp"
+#include "storage/run/run_directory.hpp"
+
+namespace bulksim {
+
+/// What a rank has to compute, and where it goes.
+struct TileWork {
+  const JobConfig& config;
+  const RunSetup& setup;
+  const PartSet& parts;
+  std::string journal;  ///< path of this rank's journal; not made where it has nothing to do
+  int attempt = 0;
+  std::function<void()> before_tile;       ///< throws when the output is not ours; or empty
+  const std::vector<std::int64_t>& tiles;  ///< numbers, ascending
+  std::int64_t all_tiles = 0;              ///< of all ranks
+};
+
+/// What became of it.
+struct TileOutcome {
+  bool stopped = false;         ///< left at a tile border, because a stop was requested
+  std::int64_t done = 0;        ///< tiles
+  std::vector<Digest> digests;  ///< by number of the tile, of those that are done
+  std::int64_t outside = 0;     ///< values that are no cosine, when they are looked at
+  std::int64_t zero_tiles = 0;  ///< without a value other than 0
+  std::int64_t recomputed_tiles = 0;
+  std::string backend;
+};
+
+/// Computes tiles, writes them with their terms, notes them in the journal and syncs them.
+TileOutcome compute_tiles(const TileWork& work, PhaseTimer& timer, JobContext context);
+
+}  // namespace bulksim

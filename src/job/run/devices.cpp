@@ -1,0 +1,100 @@
+#include "job/run/devices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <sstream>
+
+#include "comm/agreement.hpp"
+#include "comm/nccl_communicator.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What a rank has found: its device, or why it has none.
+struct Finding {
+  std::optional<CudaDevice> device;
+  std::string why_not;
+};
+
+Finding look_for_device(JobContext context) {
+  try {
+    return {find_cuda_device(context.mpi.node_rank()), ""};
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnavailable) throw;
+    return {std::nullopt, error.what()};
+  }
+}
+
+/// One line of every rank, at every rank.
+std::vector<std::string> exchange_lines(Communicator& comm, const std::string& line) {
+  std::string all;
+  for (const auto& one : comm.gather(std::as_bytes(std::span(line)))) {
+    all.append(reinterpret_cast<const char*>(one.data()), one.size()).push_back('\n');
+  }
+  std::istringstream in(broadcast_text(comm, all));
+  std::vector<std::string> lines;
+  for (std::string one; std::getline(in, one);)
+    lines.push_back(one);
+  return lines;
+}
+
+std::string at_rank(std::size_t rank, std::size_t ranks) {
+  return ranks == 1 ? "" : "rank " + std::to_string(rank) + ": ";
+}
+
+}  // namespace
+
+bool Devices::are_distinct() const {
+  return std::set<std::string>(all.begin(), all.end()).size() == all.size();
+}
+
+Devices choose_devices(const JobConfig& config, JobContext context) {
+  Communicator& comm = context.mpi.world();
+  if (config.backend == BackendWish::kCpu) return {};
+  if (config.backend == BackendWish::kAuto && !has_cuda_module()) return {};
+  Finding finding;
+  together(comm, [&] { finding = look_for_device(context); });
+  const auto reasons = exchange_lines(comm, finding.why_not);
+  const auto without =
+      std::find_if(reasons.begin(), reasons.end(), [](const auto& why) { return !why.empty(); });
+  if (without == reasons.end()) {
+    Devices devices;
+    devices.own = finding.device;
+    devices.all = exchange_lines(comm, finding.device->description);
+    // ranks that share a device share its memory
+    devices.own->free_bytes /=
+        std::count(devices.all.begin(), devices.all.end(), devices.own->description);
+    return devices;
+  }
+  const std::string why =
+      at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
+  if (config.backend == BackendWish::kCuda) {
+    throw AgreedError(ExitCode::kUnavailable, "--backend cuda cannot be had: " + why +
+                                                  " (say --backend cpu, or run where each rank "
+                                                  "sees a GPU and its driver)");
+  }
+  context.log.info("backend", "computing on the CPU: " + why, {{"backend", "cpu"}});
+  return {};
+}
+
+void connect_devices(Devices& devices, JobContext context) {
+  if (devices.all.size() < 2) return;
+  if (!devices.are_distinct()) {
+    context.log.info("nccl", "ranks share a device, so their sums go over MPI");
+    return;
+  }
+  NcclWorld made =
+      make_nccl_world(context.mpi.world(), context.mpi.node_rank(), {.watchdog = context.watchdog});
+  if (!made.world) {
+    context.log.info("nccl", "sums go over MPI, not NCCL: " + made.why_not);
+    return;
+  }
+  std::array<std::int64_t, 1> warm_up{0};
+  made.world->all_reduce_sum(warm_up);
+  devices.world = std::move(made.world);
+  devices.nccl_version = made.version;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,39 @@
+#include "job/run/make_backend.hpp"
+
+#include <functional>
+#include <span>
+
+#include "core/files/failpoint.hpp"
+#include "job/plan/memory_model.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What a program that fails on purpose does to finished values before they are checked.
+std::function<void(TileId, std::span<float>)> before_checks() {
+  auto spoil = failing_values("tile.values");
+  if (!spoil) return nullptr;
+  return [spoil = std::move(spoil)](TileId, std::span<float> values) { spoil(values); };
+}
+
+}  // namespace
+
+std::unique_ptr<SimilarityBackend> make_backend(const RunSetup& setup) {
+  if (setup.resources.device) {
+    return make_cuda_backend(cuda_options(setup.plan, setup.resources));
+  }
+  CpuBackendOptions options = cpu_options(setup.plan, setup.resources, setup.schedule);
+  options.before_checks = before_checks();
+  return make_cpu_backend(options);
+}
+
+std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup) {
+  const ResultCut& cut = *setup.plan.cut;
+  if (setup.resources.device) {
+    return make_cuda_pair_backend(cuda_options(setup.plan, setup.resources), cut);
+  }
+  return make_cpu_pair_backend(cpu_options(setup.plan, setup.resources, setup.schedule), cut);
+}
+
+}  // namespace bulksim

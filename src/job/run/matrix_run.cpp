@@ -1,0 +1,190 @@
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "comm/agreement.hpp"
+#include "core/text/format_text.hpp"
+#include "job/blocks/block_reduction.hpp"
+#include "job/input/row_ids.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/plan/tile_partition.hpp"
+#include "job/publish/publication.hpp"
+#include "job/run/compute_tiles.hpp"
+#include "job/run/make_backend.hpp"
+#include "job/run/pilot_run.hpp"
+#include "job/run/prepare_run.hpp"
+#include "job/run/run_session.hpp"
+#include "job/run/runs.hpp"
+#include "job/run/stream_tiles.hpp"
+#include "storage/parts/term_files.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// A trial costs a second: below this, a run does not take many more.
+constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
+
+/// Adds the digests of the tiles that all ranks have computed to those of earlier attempts, at
+/// rank 0.
+void gather_digests(const std::vector<std::int64_t>& tiles, const std::vector<Digest>& digests,
+                    const std::vector<std::vector<std::int64_t>>& shares, Communicator& comm,
+                    std::vector<Digest>& all) {
+  std::vector<Digest> mine;
+  for (const std::int64_t tile : tiles)
+    mine.push_back(digests[static_cast<std::size_t>(tile)]);
+  const auto gathered = comm.gather(bytes_of(mine));
+  for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
+    const auto* of_rank = reinterpret_cast<const Digest*>(gathered[rank].data());
+    for (std::size_t at = 0; at < shares[rank].size(); ++at) {
+      all[static_cast<std::size_t>(shares[rank][at])] = of_rank[at];
+    }
+  }
+}
+
+/// The tiles that are not to do, of which each rank takes some.
+std::vector<std::int64_t> done_before(const std::vector<std::int64_t>& to_do, std::int64_t count) {
+  std::vector<std::int64_t> tiles;
+  auto next = to_do.begin();
+  for (std::int64_t tile = 0; tile < count; ++tile) {
+    if (next != to_do.end() && *next == tile) {
+      ++next;
+    } else {
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+/// One run, step by step; what a step finds out the next ones use.
+class MatrixRun {
+ public:
+  MatrixRun(const SeedStaging& seed, RunFrame& frame) : seed_(seed), frame_(frame) {}
+
+  std::string run();
+
+ private:
+  const Plan& plan() const { return frame_.plan(); }
+  void check_size();
+  void announce_time();
+  void take_up();
+  void compute();
+  void sum_blocks(std::vector<std::int64_t> tiles);
+  std::string publish_as_rank_0();
+
+  const SeedStaging& seed_;
+  RunFrame& frame_;
+  PartSet parts_;
+  RunWork work_;
+  std::int64_t outside_ = 0;  ///< values of this attempt that are no cosine
+  std::optional<BlockMap> blocks_;
+};
+
+std::string MatrixRun::run() {
+  frame_.set_up();
+  std::string published = frame_.find_published();
+  if (!published.empty()) return published;
+  parts_ = make_layout(plan(), *frame_.directory);
+  check_size();
+  frame_.take_output();
+  announce_time();
+  take_up();
+  if (!work_.result.empty()) return work_.result;
+  if (!work_.sealed) compute();
+  frame_.report.output_bytes = output_bytes(plan().grid, parts_);
+  return frame_.publish([this] { return publish_as_rank_0(); });
+}
+
+void MatrixRun::check_size() {
+  together(frame_.comm(), [&] {
+    if (frame_.comm().rank() != 0) return;
+    check_output_size(frame_.config, plan(), parts_, frame_.context);
+  });
+}
+
+void MatrixRun::announce_time() {
+  if (output_bytes(plan().grid, parts_) < kWorthATrial) return;
+  const Trial trial = run_trial(frame_.config, frame_.setup, frame_.context);
+  frame_.context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
+                          {{"seconds", trial.seconds}});
+}
+
+void MatrixRun::take_up() {
+  work_ = take_up_work(frame_.config, plan(), parts_, *frame_.directory,
+                       frame_.setup.resources.threads, seed_, frame_.context);
+  frame_.begin_attempt(work_);
+  frame_.report.rehashed_tiles = work_.rehashed;
+  frame_.report.damaged_tiles = work_.damaged;
+}
+
+void MatrixRun::compute() {
+  Communicator& comm = frame_.comm();
+  const auto shares = share_tiles(work_.to_do, plan(), frame_.setup.surveys.items, comm.size());
+  const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
+  frame_.begin("compute");
+  const TileOutcome outcome =
+      compute_tiles({frame_.config, frame_.setup, parts_,
+                     frame_.directory->journal_path(work_.attempt, comm.rank()), work_.attempt,
+                     frame_.before_tile(), tiles, std::ssize(work_.to_do)},
+                    frame_.timer, frame_.context);
+  comm.wait_for_all();
+  frame_.report.take(outcome);
+  end_if_stopped(outcome.stopped, outcome.done, work_.resumed, plan().grid.count(), frame_.context);
+  std::array<std::int64_t, 1> outside{outcome.outside};
+  comm.all_reduce_sum(outside);
+  outside_ = outside[0];
+  gather_digests(tiles, outcome.digests, shares, comm, work_.digests);
+  if (parts_.has_terms()) sum_blocks(tiles);
+}
+
+/// `tiles` are those that this rank has computed; with those of earlier attempts each has one rank.
+void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
+  frame_.timer.begin("block sums");
+  Communicator& comm = frame_.comm();
+  const RunSetup& setup = frame_.setup;
+  const auto earlier = share_tiles(done_before(work_.to_do, plan().grid.count()), plan(),
+                                   setup.surveys.items, comm.size());
+  const auto& mine = earlier[static_cast<std::size_t>(comm.rank())];
+  tiles.insert(tiles.end(), mine.begin(), mine.end());
+  TermFiles terms(frame_.context.calls, plan().grid, parts_.terms, parts_.layouts,
+                  TileAccess::kRead);
+  Communicator& sums = setup.devices.world ? *setup.devices.world : comm;
+  blocks_ = reduce_block_sums(
+      plan(), [&](TileId tile, std::span<BlockTerm> to) { terms.read(tile, to); }, tiles, sums);
+}
+
+std::string MatrixRun::publish_as_rank_0() {
+  RunDirectory& directory = *frame_.directory;
+  FileCalls& calls = frame_.context.calls;
+  if (work_.sealed) return directory.publish_sealed(frame_.still_ours());
+  const RunSetup& setup = frame_.setup;
+  Publication publication{
+      frame_.config,
+      plan(),
+      parts_,
+      work_.digests,
+      std::nullopt,
+      setup.surveys.queries.counts.zero_rows + setup.surveys.items.counts.zero_rows,
+      [&] { return reread_result_ids(frame_); },
+      frame_.report.to_json(frame_.timer),
+      setup.resources.threads,
+      frame_.still_ours()};
+  if (blocks_) {
+    publication.blocks = &*blocks_;
+  } else if (setup.estimate) {
+    publication.blocks = &*setup.estimate;
+  }
+  if (work_.resumed == 0) publication.outside = outside_;
+  return publish(directory, publication, calls);
+}
+
+}  // namespace
+
+std::string run_matrix(const JobConfig& config, const SeedStaging& seed, JobContext context) {
+  RunFrame frame(config, context);
+  MatrixRun run(seed, frame);
+  return run_and_tell(frame, [&] { return run.run(); });
+}
+
+}  // namespace bulksim

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "comm/agreement.hpp"
+#include "core/text/format_text.hpp"
+#include "job/input/row_ids.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/plan/tile_partition.hpp"
+#include "job/publish/change_guard.hpp"
+#include "job/publish/pair_merge.hpp"
+#include "job/publish/pair_publication.hpp"
+#include "job/publish/publication.hpp"
+#include "job/run/make_backend.hpp"
+#include "job/run/prepare_run.hpp"
+#include "job/run/resume.hpp"
+#include "job/run/run_session.hpp"
+#include "job/run/runs.hpp"
+#include "job/run/stream_tiles.hpp"
+#include "job/sinks/pair_output.hpp"
+#include "job/sinks/progress.hpp"
+#include "job/sinks/watched_sink.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kPairBytes = 8;
+
+/// One run, step by step; what a step finds out the next ones use.
+class PairsRun {
+ public:
+  explicit PairsRun(RunFrame& frame) : frame_(frame) {}
+
+  std::string run();
+
+ private:
+  const Plan& plan() const { return frame_.plan(); }
+  void check_known_size();
+  void compute();
+  void compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles);
+  Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
+  std::string limit_text() const;
+  void tell_bounds();
+  std::string publish_as_rank_0();
+
+  RunFrame& frame_;
+  PairWorkLeft work_;
+  std::int64_t limit_ = 0;
+  bool stopped_ = false;
+  std::int64_t done_ = 0;
+  PairWork bounds_;
+};
+
+std::string PairsRun::run() {
+  frame_.set_up();
+  std::string published = frame_.find_published();
+  if (!published.empty()) return published;
+  together(frame_.comm(), [&] { check_known_size(); });
+  frame_.take_output();
+  work_ = take_up_pair_work(frame_.config, plan(), *frame_.directory, frame_.context);
+  frame_.begin_attempt(work_);
+  if (!work_.result.empty()) return work_.result;
+  if (!work_.sealed) compute();
+  return frame_.publish([this] { return publish_as_rank_0(); });
+}
+
+/// Bytes that the result may take.
+std::int64_t output_limit(const JobConfig& config, JobContext context) {
+  if (config.max_output) return *config.max_output;
+  const std::int64_t free =
+      context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
+  return free < 0 ? kEveryRow : free / 2;
+}
+
+std::string PairsRun::limit_text() const {
+  return (frame_.config.max_output ? "--max-output allows " : "half of the free space is ") +
+         bytes_text(limit_);
+}
+
+/// The size of lists of the best is known; that of the others turns out.
+void PairsRun::check_known_size() {
+  limit_ = output_limit(frame_.config, frame_.context);
+  const ResultCut& cut = *plan().cut;
+  if (cut.keep != Keep::kBest) return;
+  const std::int64_t bytes = 12 * plan().grid.shape().queries * cut.count;
+  if (bytes <= limit_) return;
+  throw Error(ExitCode::kIoError, "the best " + std::to_string(cut.count) +
+                                      " items of each query take " + bytes_text(bytes) + " and " +
+                                      limit_text() + "; raise --max-output or lower --top-k");
+}
+
+void PairsRun::compute() {
+  const int rank = frame_.comm().rank();
+  const auto shares =
+      share_tiles(work_.to_do, plan(), frame_.setup.surveys.items, frame_.comm().size());
+  const auto& tiles = shares[static_cast<std::size_t>(rank)];
+  frame_.begin("compute");
+  if (!tiles.empty()) {
+    PairRunFile file(frame_.context.calls,
+                     pair_run_file(*frame_.directory, work_.first_file + rank), plan().id());
+    compute_tiles(file, tiles);
+    frame_.timer.begin("sync");
+    file.sync();
+  }
+  frame_.comm().wait_for_all();
+  frame_.report.computed_tiles = done_;
+  end_if_stopped(stopped_, done_, work_.resumed, work_.resumed + std::ssize(work_.to_do),
+                 frame_.context);
+  tell_bounds();
+}
+
+void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles) {
+  Progress progress(frame_.context.log, std::ssize(tiles), 0);
+  PairOutput::Options options{.commit = frame_.config.commit,
+                              .mirrored = plan().cut->mirrored,
+                              .most_bytes = plan().cut->keep == Keep::kAll ? limit_ : kEveryRow,
+                              .before_tile = frame_.before_tile()};
+  options.too_much = [&](std::int64_t pairs) {
+    return too_much(pairs, progress.done() + 1, std::ssize(tiles));
+  };
+  PairOutput output(plan().grid, file, progress, std::move(options));
+  GuardedPairSink sink(output, frame_.context);
+  const auto backend = make_pair_backend(frame_.setup);
+  try {
+    stream_pairs(frame_.setup, tiles, *backend, sink);
+  } catch (const Stopped&) {
+    stopped_ = true;
+  }
+  frame_.report.backend = backend->description();
+  frame_.report.recomputed_tiles = backend->recomputed_tiles();
+  bounds_ = backend->work();
+  done_ = progress.done();
+}
+
+/// `pairs` were found in `tiles_done` of this rank's `tiles`.
+Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const {
+  const double share = static_cast<double>(tiles_done) / static_cast<double>(tiles);
+  const double expected = static_cast<double>(kPairBytes * pairs) / share *
+                          static_cast<double>(work_.to_do.size()) / static_cast<double>(tiles);
+  return Error(ExitCode::kIoError,
+               "the pairs will take about " + bytes_text(static_cast<std::int64_t>(expected)) +
+                   " (" + std::to_string(static_cast<std::int64_t>(expected) / kPairBytes) +
+                   " pairs) and " + limit_text() +
+                   "; raise --max-output to go on, or take a higher --threshold or --top-k");
+}
+
+void PairsRun::tell_bounds() {
+  std::array<std::int64_t, 5> sums{bounds_.cells, bounds_.skipped, bounds_.candidates,
+                                   bounds_.products, bounds_.useful_products};
+  frame_.comm().all_reduce_sum(sums);
+  if (sums[0] == 0) return;
+  const auto percent = [](std::int64_t part, std::int64_t whole) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  const std::string text = formatted(
+      "bounds: %.1f %% of the cells skipped in whole blocks, %.2f %% computed exactly; "
+      "%.1f %% of the multiply-adds done",
+      percent(sums[1], sums[0]), percent(sums[2], sums[0]),
+      sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
+  frame_.context.log.info("bounds", text,
+                          {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
+}
+
+std::string PairsRun::publish_as_rank_0() {
+  RunDirectory& directory = *frame_.directory;
+  FileCalls& calls = frame_.context.calls;
+  if (work_.sealed) return directory.publish_sealed(frame_.still_ours());
+  const PairRuns runs(calls, pair_run_files(calls, pair_runs_folder(directory)), plan().id(),
+                      plan().grid);
+  for (const std::int64_t tile : work_.to_do) {
+    if (runs.has(tile)) continue;
+    throw Error(ExitCode::kDataError,
+                "the pairs of tile " + std::to_string(tile) +
+                    " read otherwise than they were written: this storage loses data; the same "
+                    "command computes them again");
+  }
+  const auto row_offsets = PairMerge(runs, plan().grid, *plan().cut).row_offsets();
+  frame_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
+  if (plan().cut->keep == Keep::kAll && frame_.report.output_bytes > limit_) {
+    throw too_much(row_offsets.back(), 1, 1);
+  }
+  const Surveys& surveys = frame_.setup.surveys;
+  check_guard_of_inputs(frame_.config, plan(),
+                        surveys.queries.counts.zero_rows + surveys.items.counts.zero_rows,
+                        directory, calls);
+  const auto names = [&] { return reread_result_ids(frame_); };
+  std::string result = publish_pairs(
+      directory,
+      {plan(), runs, row_offsets, names, frame_.report.to_json(frame_.timer), frame_.still_ours()},
+      calls);
+  frame_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
+                          {{"pairs", row_offsets.back()}});
+  return result;
+}
+
+}  // namespace
+
+std::string run_pairs(const JobConfig& config, JobContext context) {
+  RunFrame frame(config, context);
+  PairsRun run(frame);
+  return run_and_tell(frame, [&] { return run.run(); });
+}
+
+}  // namespace bulksim

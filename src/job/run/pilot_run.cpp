@@ -1,0 +1,217 @@
+#include "job/run/pilot_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include <unistd.h>
+
+#include "comm/agreement.hpp"
+#include "core/run/phase_timer.hpp"
+#include "job/blocks/block_reduction.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/publish/publication.hpp"
+#include "job/run/make_backend.hpp"
+#include "job/run/stream_tiles.hpp"
+#include "job/sinks/discard.hpp"
+#include "job/sinks/watched_sink.hpp"
+#include "storage/parts/term_files.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr double kShortest = 1e-6;           // seconds
+constexpr std::int64_t kTilesOfAColumn = 4;  // enough to share the work that is done once for each
+
+/// An open file without a name: nothing is left of it, whatever happens.
+File unnamed_file(FileCalls& calls, const std::string& folder) {
+  try {
+    return File::open(calls, folder, O_TMPFILE | O_RDWR, 0600);
+  } catch (const Error&) {
+    // not every file system has O_TMPFILE: a file that loses its name at once
+    const std::string path = folder + "/.bulksim-trial-" + std::to_string(getpid());
+    File file = File::open(calls, path, O_CREAT | O_EXCL | O_RDWR, 0600);
+    calls.unlink(path.c_str());
+    return file;
+  }
+}
+
+/// Tiles of up to `runs` stretches of the share of a rank: in each a few of every column that is at
+/// work at once in a run, so that every thread has one.
+std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
+                                       const RunSetup& setup, std::int64_t runs) {
+  const TileGrid& grid = setup.plan.grid;
+  const std::int64_t size = std::ssize(share);
+  const std::int64_t columns = setup.schedule.columns_at_work();
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const std::int64_t first = size * run / runs;
+    const std::int64_t end_column =
+        grid.id(share[static_cast<std::size_t>(first)]).column + columns;
+    std::vector<std::int64_t> taken(static_cast<std::size_t>(columns));
+    for (std::int64_t at = first; at < size; ++at) {
+      const std::int64_t number = share[static_cast<std::size_t>(at)];
+      const std::int64_t place = end_column - grid.id(number).column - 1;
+      if (place < 0) break;
+      if (!tiles.empty() && number <= tiles.back()) continue;
+      if (taken[static_cast<std::size_t>(place)]++ < kTilesOfAColumn) tiles.push_back(number);
+    }
+  }
+  return tiles;
+}
+
+/// Bytes of a tile on the disk; pairs are too few to count.
+std::int64_t stored_bytes(const Plan& plan) {
+  return (plan.has_matrix() ? plan.grid.tile().cells() * bytes_of(plan.value_type) : 0) +
+         (plan.softmax_scale ? term_section_bytes(plan.grid) : 0);
+}
+
+double maximum(double seconds, Communicator& comm) {
+  std::array<std::int64_t, 1> microseconds{std::llround(seconds * 1e6)};
+  comm.all_reduce_max(microseconds);
+  return static_cast<double>(microseconds[0]) * 1e-6;
+}
+
+double sum(double bytes, Communicator& comm) {
+  std::array<std::int64_t, 1> whole{std::llround(bytes)};
+  comm.all_reduce_sum(whole);
+  return static_cast<double>(whole[0]);
+}
+
+/// What one rank measured: two samples of tiles, so that what is done once a run can be told from
+/// what is done for each tile.
+struct Samples {
+  std::vector<std::int64_t> small;
+  std::vector<std::int64_t> large;
+  double reserved_bytes = 0.0;
+  double reserve_seconds = 0.0;
+  double small_seconds = 0.0;
+  double large_seconds = 0.0;
+  double sync_seconds = 0.0;
+  double no_sums_seconds = 0.0;     ///< for block sums of no tile
+  double large_sums_seconds = 0.0;  ///< for those of the large sample
+
+  double written_tiles() const { return static_cast<double>(small.size() + large.size()); }
+};
+
+/// Of tiles with `most_bytes` of values.
+Samples choose_samples(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                       std::int64_t most_bytes) {
+  const std::int64_t tile_bytes = setup.plan.grid.tile().cells() * std::int64_t{sizeof(float)};
+  Samples samples;
+  samples.small = spread_tiles(share, setup, 1);
+  const std::int64_t small_bytes = std::ssize(samples.small) * tile_bytes;
+  samples.large =
+      spread_tiles(share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1));
+  return samples;
+}
+
+template <class Step>
+double seconds_of(const Step& step) {
+  const Stopwatch watch;
+  step();
+  return watch.seconds();
+}
+
+Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                      std::int64_t most_bytes, JobContext context) {
+  Samples samples = choose_samples(setup, share, most_bytes);
+  DroppedPairs dropped;
+  GuardedPairSink sink(dropped, context);
+  const auto backend = make_pair_backend(setup);
+  samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
+  samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });
+  return samples;
+}
+
+/// Seconds for the block sums of `tiles`, which all have the same terms.
+double seconds_of_sums(const Plan& plan, const std::vector<BlockTerm>& terms,
+                       const std::vector<std::int64_t>& tiles) {
+  const auto alone = make_self_communicator();
+  const auto read = [&](TileId, std::span<BlockTerm> to) { std::ranges::copy(terms, to.begin()); };
+  return seconds_of([&] { reduce_block_sums(plan, read, tiles, *alone); });
+}
+
+Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& share,
+                      const File& file, std::int64_t most_bytes, JobContext context) {
+  const Plan& plan = setup.plan;
+  Samples samples = choose_samples(setup, share, most_bytes);
+  const std::int64_t room =
+      std::clamp(most_bytes / stored_bytes(plan), std::int64_t{1}, std::ssize(share)) *
+      stored_bytes(plan);
+  samples.reserve_seconds = seconds_of([&] { file.reserve(0, room); });
+  samples.reserved_bytes = static_cast<double>(room);
+  TrialOutput output(file, plan.value_type, room);
+  RunSink sink(plan, output, context);
+  const auto backend = make_backend(setup);
+  samples.small_seconds = seconds_of([&] { stream_tiles(setup, samples.small, *backend, sink); });
+  samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
+  samples.sync_seconds = seconds_of([&] { file.sync_data(); });
+  if (plan.softmax_scale) {
+    samples.no_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), {});
+    samples.large_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), samples.large);
+  }
+  return samples;
+}
+
+/// For `tiles`, when `fixed` seconds go to what is done once and `sample` to that and `sampled`
+/// tiles.
+double extended(double fixed, double sample, std::size_t sampled, std::size_t tiles) {
+  if (sampled == 0) return sample;
+  return sample + std::max(0.0, sample - fixed) / static_cast<double>(sampled) *
+                      (static_cast<double>(tiles) - static_cast<double>(sampled));
+}
+
+double seconds_for(const Samples& samples, std::size_t tiles) {
+  const std::size_t small = samples.small.size();
+  const std::size_t large = samples.large.size();
+  if (tiles <= large || large <= small) return samples.large_seconds;
+  return extended(samples.small_seconds, samples.large_seconds, large - small, tiles - small);
+}
+
+}  // namespace
+
+Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext context) {
+  Communicator& comm = context.mpi.world();
+  Trial trial;
+  if (setup.plan.grid.count() == 0) return trial;
+  const auto shares = share_all_tiles(setup, comm.size());
+  const auto& share = shares[static_cast<std::size_t>(comm.rank())];
+  const std::int64_t most_bytes = kMostBytes / comm.size();
+  Samples samples;
+  together(comm, [&] {
+    if (share.empty()) return;
+    if (setup.plan.cut) {
+      samples = measure_pairs(setup, share, most_bytes, context);
+    } else {
+      const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
+      samples = measure_tiles(setup, share, file, most_bytes, context);
+    }
+  });
+  trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
+  trial.seconds = trial.compute_seconds;
+  if (setup.plan.cut) return trial;
+  const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
+  // what was written over another time went to the disk only once
+  const double to_disk =
+      sum(std::min(samples.written_tiles() * tile_bytes, samples.reserved_bytes), comm);
+  const double sync_seconds = maximum(samples.sync_seconds, comm);
+  const double bytes = static_cast<double>(setup.plan.grid.count()) * tile_bytes;
+  const double disk_seconds = bytes / to_disk * sync_seconds;
+  const double last_group =
+      std::min(bytes, static_cast<double>(config.commit.bytes) * static_cast<double>(comm.size()));
+  // all groups but the last go to the disk while the next are computed
+  trial.seconds =
+      std::max(trial.compute_seconds + disk_seconds * last_group / bytes, disk_seconds) +
+      maximum(samples.reserve_seconds, comm) * bytes / sum(samples.reserved_bytes, comm) +
+      maximum(extended(samples.no_sums_seconds, samples.large_sums_seconds, samples.large.size(),
+                       share.size()),
+              comm);
+  trial.bytes_per_s = bytes / std::max(trial.seconds, kShortest);
+  return trial;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,171 @@
+#include "job/run/prepare_run.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "comm/agreement.hpp"
+#include "core/text/format_text.hpp"
+#include "formats/names.hpp"
+#include "job/input/open_input.hpp"
+#include "job/input/row_ids.hpp"
+#include "job/input/stoppable_source.hpp"
+#include "job/plan/error_bound.hpp"
+#include "job/run/tile_selection.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Paths that can be read by ranges of rows.
+struct PreparedPaths {
+  std::string queries;
+  std::string items;
+};
+
+/// Rank 0 imports, everybody learns where it is.
+PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_folder,
+                             JobContext context) {
+  Communicator& comm = context.mpi.world();
+  PreparedPaths paths;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    const auto prepare = [&](const std::string& path, const std::string& ids) {
+      const ImportOptions options{config.keys, config.irregular, "", ids};
+      return prepare_input(context.calls, path, import_folder, options, context.log);
+    };
+    paths.items = prepare(config.items, config.item_ids);
+    paths.queries =
+        config.queries.empty() ? paths.items : prepare(config.queries, config.query_ids);
+  });
+  paths.items = broadcast_text(comm, paths.items);
+  paths.queries = broadcast_text(comm, paths.queries);
+  return paths;
+}
+
+SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobContext context) {
+  SourcePair inputs;
+  together(context.mpi.world(), [&] {
+    inputs.items = open_input(context.calls, paths.items, config.items, config.irregular);
+    inputs.queries =
+        open_input(context.calls, paths.queries, config.query_path(), config.irregular);
+    std::optional<NamedVocabulary> vocabulary;
+    if (!config.vocabulary.empty()) {
+      vocabulary = {read_names(context.calls, config.vocabulary), config.vocabulary};
+    }
+    inputs = match_columns(std::move(inputs), vocabulary);
+    inputs.items = stoppable(std::move(inputs.items), context.stop);
+    inputs.queries = stoppable(std::move(inputs.queries), context.stop);
+  });
+  return inputs;
+}
+
+/// Rank 0 decides, everybody learns.
+Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& surveys,
+                   JobContext context) {
+  Communicator& comm = context.mpi.world();
+  std::string text;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    surveys.items.ids = survey_ids(context.calls, *inputs.items, config.item_ids);
+    surveys.queries.ids = config.queries.empty()
+                              ? surveys.items.ids
+                              : survey_ids(context.calls, *inputs.queries, config.query_ids);
+    text = make_plan(config, surveys).to_json();
+  });
+  return Plan::from_json(broadcast_text(comm, text));
+}
+
+/// What was put in order before it was computed with.
+void announce_irregular(const Surveys& surveys, Log& log) {
+  HygieneCounts counts = surveys.queries.counts;
+  counts += surveys.items.counts;
+  counts.zero_rows = 0;
+  if (counts == HygieneCounts{}) return;
+  log.info("irregular",
+           "put in order: " + std::to_string(counts.unsorted_rows) + " rows sorted, " +
+               std::to_string(counts.duplicates) + " duplicates summed, " +
+               std::to_string(counts.explicit_zeros) + " zeros dropped",
+           {{"unsorted_rows", counts.unsorted_rows},
+            {"duplicates", counts.duplicates},
+            {"explicit_zeros", counts.explicit_zeros}});
+}
+
+void announce_devices(const std::vector<std::string>& devices, Log& log) {
+  if (devices.empty()) return;
+  const std::string others =
+      devices.size() == 1 ? ""
+                          : "; " + std::to_string(devices.size()) + " ranks with a device each";
+  log.info("backend", "computing on " + devices.front() + others,
+           {{"backend", "cuda"}, {"device", devices.front()}});
+}
+
+}  // namespace
+
+bool needs_import(const JobConfig& config, JobContext context) {
+  bool imported = false;
+  together(context.mpi.world(), [&] {
+    for (const std::string& path : {config.items, config.query_path()}) {
+      if (!is_read_by_ranges(format_of(context.calls, path))) imported = true;
+    }
+  });
+  return imported;
+}
+
+RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
+                    PhaseTimer& timer) {
+  Communicator& comm = context.mpi.world();
+  RunSetup setup;
+  timer.begin("import");
+  const PreparedPaths paths = prepare_inputs(config, import_folder, context);
+  timer.begin("survey");
+  setup.inputs = open_inputs(config, paths, context);
+  setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm,
+                                config.metric);
+  timer.begin("plan");
+  setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
+  timer.begin("device");
+  setup.devices = choose_devices(config, context);
+  if (setup.plan.softmax_scale) connect_devices(setup.devices, context);
+  setup.resources = survey_resources(config.threads, config.memory, comm);
+  setup.resources.device = setup.devices.own;
+  together(comm, [&] {
+    setup.schedule = make_schedule(config, setup.plan, setup.surveys, setup.resources);
+  });
+  if (setup.plan.selection) {
+    timer.begin("estimate");
+    select_tiles(config, setup, context);
+  }
+  return setup;
+}
+
+void announce(const RunSetup& setup, Log& log) {
+  const Plan& plan = setup.plan;
+  const std::int64_t zero_queries = setup.surveys.queries.counts.zero_rows;
+  const std::int64_t zero_items = setup.surveys.items.counts.zero_rows;
+  log.info("plan",
+           std::to_string(plan.grid.shape().queries) + " queries x " +
+               std::to_string(plan.grid.shape().items) + " items, " + std::to_string(plan.columns) +
+               " columns; " + std::to_string(plan.grid.count()) + " tiles of " +
+               std::to_string(plan.grid.tile().queries) + " x " +
+               std::to_string(plan.grid.tile().items) + " in " + std::to_string(plan.parts.size()) +
+               " parts; every " +
+               (plan.arithmetic.metric == Metric::kDot ? "dot product" : "cosine") + " within " +
+               error_text(plan.error_bound) + " of the true one",
+           {{"plan", plan.id().hex()}, {"tiles", plan.grid.count()}});
+  if (zero_queries + zero_items > 0) {
+    log.info(
+        "zero_rows",
+        std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
+            " items have no values: their scores are " +
+            (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
+                                              : "0, also with themselves"),
+        {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
+  }
+  announce_irregular(setup.surveys, log);
+  announce_devices(setup.devices.all, log);
+  log.detail("memory",
+             "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
+             {{"bytes", setup.schedule.memory_peak()}});
+}
+
+}  // namespace bulksim

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/run/phase_timer.hpp"
+#include "formats/column_map.hpp"
+#include "job/config/job_config.hpp"
+#include "job/config/job_context.hpp"
+#include "job/input/survey.hpp"
+#include "job/plan/plan.hpp"
+#include "job/plan/schedule.hpp"
+#include "job/run/devices.hpp"
+#include "storage/result/block_map.hpp"
+
+namespace bulksim {
+
+/// Everything that is known before the first byte is written.
+struct RunSetup {
+  SourcePair inputs;
+  Surveys surveys;
+  Plan plan;
+  Devices devices;
+  RankResources resources;
+  Schedule schedule;
+  std::optional<BlockMap> estimate;  ///< that tiles were selected by, and its choice
+  std::vector<char> left_out;        ///< by number of the tile: 1 for those not selected; or empty
+};
+
+/// Whether an input has to be imported before it can be read by ranges of rows. Throws Error (66)
+/// when there is none of that name and Error (65) when its format is not known. A collective.
+bool needs_import(const JobConfig& config, JobContext context);
+
+/// Imports what has to be into `import_folder`, opens and surveys the inputs, lets rank 0 make the
+/// plan, and chooses how this run carries it out. A collective; fails on all ranks alike.
+RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
+                    PhaseTimer& timer);
+
+/// Says what is going to be computed.
+void announce(const RunSetup& setup, Log& log);
+
+}  // namespace bulksim

@@ -1,0 +1,138 @@
+#include "job/run/run_session.hpp"
+
+#include <array>
+#include <ctime>
+
+#include "comm/agreement.hpp"
+#include "job/input/row_ids.hpp"
+#include "job/publish/publication.hpp"
+#include "job/publish/retention.hpp"
+#include "job/run/metrics.hpp"
+#include "job/run/resume.hpp"
+#include "job/sinks/watched_sink.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Says that there is nothing to do, and what to read.
+void announce_published(const std::string& result, Log& log);
+void announce_published(const std::string& result, Log& log) {
+  log.info("already_there",
+           "the same result is published already: nothing to do (--recompute makes a new version); "
+           "read '" +
+               result + "'",
+           {{"result", result}});
+}
+
+}  // namespace
+
+void RunFrame::set_up() {
+  RunDirectory any_plan(context.calls, config.output, Digest{});
+  if (needs_import(config, context)) take(any_plan);
+  setup = set_up_run(config, any_plan.imports_folder(), context, timer);
+  report.surveys = setup.surveys;
+  announce(setup, context.log);
+  timer.begin("lay out");
+  directory.emplace(context.calls, config.output, plan().id());
+}
+
+std::string RunFrame::find_published() {
+  std::string result = bulksim::find_published(config, plan(), *directory, comm());
+  if (result.empty()) return result;
+  if (lease) remove_tree(context.calls, directory->imports_folder());
+  announce_published(result, context.log);
+  return result;
+}
+
+void RunFrame::take_output() {
+  take(*directory);
+}
+
+void RunFrame::take(RunDirectory& output) {
+  if (!taken) lease = bulksim::take_output(config, output, context);
+  taken = true;
+}
+
+void RunFrame::begin_attempt(const WorkLeft& left) {
+  if (context.failures != nullptr) {
+    context.failures->open(directory->errors_folder(), left.attempt);
+  }
+  report.attempt = left.attempt;
+  report.resumed_tiles = left.resumed;
+  if (!left.result.empty()) announce_published(left.result, context.log);
+}
+
+void RunFrame::begin(const std::string& phase) {
+  timer.begin(phase);
+  if (lease) lease->set_phase(phase);
+}
+
+std::function<void()> RunFrame::before_tile() const {
+  if (!lease) return nullptr;
+  return [this] {
+    if (lease->lost()) lease->check();
+  };
+}
+
+std::function<void()> RunFrame::still_ours() const {
+  return [this] {
+    if (lease) lease->check();
+  };
+}
+
+std::string RunFrame::publish(const std::function<std::string()>& publish_as_rank_0) {
+  timer.begin("publish");
+  report.collect(config, setup, context.mpi);
+  std::string result;
+  together(comm(), [&] {
+    if (comm().rank() != 0) return;
+    timer.end();
+    if (lease) lease->set_phase("publish");
+    result = publish_as_rank_0();
+    retire_old_versions(config, *directory, context);
+  });
+  if (comm().rank() == 0) report.summarize(timer, result, context.log);
+  return result;
+}
+
+void RunFrame::tell_metrics(ExitCode code) {
+  if (comm().rank() != 0) return;
+  const bool untouched = code == ExitCode::kCannotCreate || (directory && !lease);
+  timer.end();
+  write_metrics(config, {code, watch.seconds(), std::time(nullptr), 0, timer, report},
+                untouched ? MetricsPlace::kFileOnly : MetricsPlace::kOutputToo, context);
+}
+
+std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& work) {
+  try {
+    std::string result = work();
+    frame.tell_metrics(ExitCode::kOk);
+    return result;
+  } catch (const std::exception& failure) {
+    frame.tell_metrics(error_of(failure).code());
+    throw;
+  }
+}
+
+ResultNames reread_result_ids(const RunFrame& frame) {
+  const JobConfig& config = frame.config;
+  FileCalls& calls = frame.context.calls;
+  const SourcePair& inputs = frame.setup.inputs;
+  return {reread_ids(calls, *inputs.queries, config.query_ids_path(), frame.plan().query_ids),
+          reread_ids(calls, *inputs.items, config.item_ids, frame.plan().item_ids)};
+}
+
+void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::int64_t tiles,
+                    JobContext context) {
+  std::array<std::int64_t, 2> sums{stopped ? 1 : 0, done};
+  context.mpi.world().all_reduce_sum(sums);
+  if (sums[0] == 0) return;
+  const std::string reason = context.stop.reason();
+  throw AgreedError(ExitCode::kTemporary, "stopped at " +
+                                              std::to_string(100 * (resumed + sums[1]) / tiles) +
+                                              " %" + (reason.empty() ? "" : " after " + reason) +
+                                              "; run the same command to go on");
+}
+
+}  // namespace bulksim

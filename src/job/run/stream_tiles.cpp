@@ -1,0 +1,86 @@
+#include "job/run/stream_tiles.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "job/input/row_reader.hpp"
+#include "job/plan/tile_partition.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// Lets a backend finish with the queries before they go, however its work has ended.
+template <class Backend>
+class Finish {
+ public:
+  explicit Finish(Backend& backend) : backend_(backend) {}
+  ~Finish() {
+    try {
+      backend_.drain();
+    } catch (...) {
+      // what went wrong is under way already
+    }
+  }
+  Finish(const Finish&) = delete;
+  Finish& operator=(const Finish&) = delete;
+
+ private:
+  Backend& backend_;
+};
+
+/// `nan` hears of the rows that go by; it may be null.
+template <class Backend, class Sink>
+void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tiles, Backend& backend,
+                    Sink& sink, NanForZeroRows* nan) {
+  const Plan& plan = setup.plan;
+  RowReader query_reader(*setup.inputs.queries, setup.surveys.queries, plan.columns,
+                         plan.arithmetic);
+  RowReader item_reader(*setup.inputs.items, setup.surveys.items, plan.columns, plan.arithmetic);
+  const std::int64_t batch_rows = setup.schedule.query_batch_rows;
+  for (std::int64_t row = 0; row < plan.grid.rows(); row += batch_rows) {
+    const RowRange batch{row, std::min(row + batch_rows, plan.grid.rows())};
+    const auto chunks = make_chunks(tiles, plan.grid, batch, setup.schedule.chunk_columns);
+    if (chunks.empty()) continue;
+    QueryBatch queries;
+    queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
+    queries.rows = query_reader.read(queries.range);
+    if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
+    const Finish finish(backend);
+    backend.set_queries(queries, sink);
+    for (const ChunkTask& chunk : chunks) {
+      UnitRows items = item_reader.read(chunk.items);
+      if (nan != nullptr) nan->note_items(chunk.items, items);
+      backend.submit({chunk.items, std::move(items), chunk.tiles, chunk.tiles_to_come});
+    }
+    backend.drain();
+  }
+}
+
+}  // namespace
+
+RunSink::RunSink(const Plan& plan, TileSink& output, JobContext context)
+    : guarded_(output, context) {
+  if (plan.zero_rows == ZeroRows::kNan) nan_.emplace(plan.grid, guarded_);
+}
+
+TileSink& RunSink::entrance() {
+  if (nan_) return *nan_;
+  return guarded_;
+}
+
+void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  SimilarityBackend& backend, RunSink& sink) {
+  stream_batches(setup, tiles, backend, sink.entrance(), sink.nan());
+}
+
+void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  PairBackend& backend, PairSink& sink) {
+  stream_batches(setup, tiles, backend, sink, nullptr);
+}
+
+std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks) {
+  return share_tiles(tiles_of(setup.plan), setup.plan, setup.surveys.items, ranks);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/similarity_backend.hpp"
+#include "job/config/job_context.hpp"
+#include "job/run/prepare_run.hpp"
+#include "job/sinks/nan_rows.hpp"
+#include "job/sinks/watched_sink.hpp"
+
+namespace bulksim {
+
+/// What each tile passes on its way to an output: the watchdog, and the policy for rows without
+/// values. Made before a backend, whose threads use it to their end.
+class RunSink {
+ public:
+  /// `output` must outlive the sink.
+  RunSink(const Plan& plan, TileSink& output, JobContext context);
+
+  TileSink& entrance();
+  /// Null where rows without values have cosine 0.
+  NanForZeroRows* nan() { return nan_ ? &*nan_ : nullptr; }
+
+ private:
+  GuardedSink guarded_;
+  std::optional<NanForZeroRows> nan_;
+};
+
+/// Reads, computes and checks these tiles (ascending numbers) and hands them to `sink`, which must
+/// outlive the backend. Reading the next chunk, computing others and writing finished stripes go on
+/// side by side. Throws Stopped at a tile border when a stop was requested; tiles that are at work
+/// may still be finished until the backend is gone.
+void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  SimilarityBackend& backend, RunSink& sink);
+
+/// The same for the pairs that are wanted.
+void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
+                  PairBackend& backend, PairSink& sink);
+
+/// The tiles of a whole run that each rank computes.
+std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);
+
+}  // namespace bulksim

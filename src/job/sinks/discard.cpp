@@ -1,0 +1,61 @@
+#include "job/sinks/discard.hpp"
+
+#include <utility>
+
+#include "bulksim/core/checksum.hpp"
+
+namespace bulksim {
+
+class TrialOutput::Writer final : public TileWriter {
+ public:
+  explicit Writer(TrialOutput& output) : output_(output) {}
+
+  void begin(TileId /*tile*/) override {
+    hasher_.reset();
+    terms_.clear();
+  }
+  void write(const TileStripe& stripe) override {
+    terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
+    const auto size = stripe.values.size() * static_cast<std::size_t>(bytes_of(output_.type_));
+    const auto bytes = std::as_bytes(stripe.values).first(size);
+    hasher_.update(bytes);
+    output_.write(bytes);
+  }
+  void finish() override {
+    hasher_.digest();
+    output_.write(std::as_bytes(std::span(std::as_const(terms_))));
+    const std::lock_guard lock(output_.mutex_);
+    output_.terms_ = terms_;
+  }
+
+ private:
+  TrialOutput& output_;
+  Hasher hasher_;
+  std::vector<BlockTerm> terms_;
+};
+
+std::unique_ptr<TileWriter> TrialOutput::make_writer() {
+  return std::make_unique<Writer>(*this);
+}
+
+void TrialOutput::write(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  file_.write(bytes, next_.fetch_add(static_cast<std::int64_t>(bytes.size())) % most_);
+}
+
+namespace {
+
+class DroppingWriter final : public PairWriter {
+ public:
+  void begin(TileId /*tile*/) override {}
+  void write(std::int64_t /*query*/, std::span<const ScoredItem> /*pairs*/) override {}
+  void finish() override {}
+};
+
+}  // namespace
+
+std::unique_ptr<PairWriter> DroppedPairs::make_writer() {
+  return std::make_unique<DroppingWriter>();
+}
+
+}  // namespace bulksim

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "blocks/fine_grid.hpp"
+#include "bulksim/core/error.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+#include "core/half.hpp"
+#include "job/verify/verification.hpp"
+#include "storage/parts/term_files.hpp"
+#include "storage/parts/tile_files.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr int kCellsOfATile = 64;
+constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proportion
+
+/// Canonical rows of an input, as they are and on the grid.
+struct Rows {
+  CsrMatrix values;
+  UnitRows units;
+  std::vector<double> norms;
+};
+
+/// Reads rows frame by frame and keeps the digest of all frames read so far.
+class DigestedReader {
+ public:
+  DigestedReader(const MatrixSource& source, Grid arithmetic)
+      : source_(source), arithmetic_(arithmetic) {}
+
+  const std::string& path() const { return source_.info().path; }
+  std::int64_t rows() const { return source_.info().rows; }
+
+  Rows read(RowRange range) {
+    Rows rows;
+    source_.read(range, rows.values);
+    canonicalize(rows.values, Irregular::kAccept, path(), range.begin);
+    const CsrView view = rows.values.view();
+    for (std::int64_t row = 0; row < view.rows(); ++row) {
+      double squares = 0.0;
+      for (const double value : view.values_of(row))
+        squares += value * value;
+      rows.norms.push_back(std::sqrt(squares));
+    }
+    append_unit_rows(view, arithmetic_, rows.units);
+    return rows;
+  }
+
+  /// XXH3-128 over the digests of all frames, as a survey makes it.
+  Digest content() const {
+    Hasher hasher;
+    CsrMatrix rows;
+    for (std::int64_t begin = 0; begin < this->rows(); begin += kFrameRows) {
+      source_.read({begin, std::min(begin + kFrameRows, this->rows())}, rows);
+      canonicalize(rows, Irregular::kAccept, path(), begin);
+      const Digest digest = frame_digest(rows.view());
+      const std::uint64_t words[] = {digest.high, digest.low};
+      hasher.update(std::as_bytes(std::span(words)));
+    }
+    return hasher.digest();
+  }
+
+ private:
+  const MatrixSource& source_;
+  Grid arithmetic_;
+};
+
+/// By the values as they are stored in the inputs.
+double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std::int64_t i,
+                     Metric metric) {
+  const auto q_columns = queries.values.view().columns_of(q);
+  const auto q_values = queries.values.view().values_of(q);
+  const auto i_columns = items.values.view().columns_of(i);
+  const auto i_values = items.values.view().values_of(i);
+  double sum = 0.0;
+  for (std::size_t a = 0, b = 0; a < q_columns.size() && b < i_columns.size();) {
+    if (q_columns[a] == i_columns[b]) {
+      sum += q_values[a++] * i_values[b++];
+    } else if (q_columns[a] < i_columns[b]) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  if (metric == Metric::kDot) return sum;
+  const double norms =
+      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)];
+  return norms > 0 ? sum / norms : 0.0;
+}
+
+bool is_zero_row(const Rows& rows, std::int64_t row) {
+  return rows.values.view().columns_of(row).empty();
+}
+
+/// Cells of one tile against both references.
+bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, const Rows& queries,
+            const Rows& items) {
+  const TileId tile = facts.grid.id(number);
+  const RowRange rows = facts.grid.queries(tile.row);
+  const RowRange columns = facts.grid.items(tile.column);
+  for (int cell = 0; cell < kCellsOfATile; ++cell) {
+    const std::uint64_t random =
+        mix(static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(cell));
+    const auto q =
+        static_cast<std::int64_t>((random >> 32) % static_cast<std::uint64_t>(rows.size()));
+    const auto i = static_cast<std::int64_t>((random & 0xffffffff) %
+                                             static_cast<std::uint64_t>(columns.size()));
+    float stored = 0.0F;
+    files.read(tile, {&stored, 1}, q * facts.grid.tile().items + i);
+    const bool has_selection = facts.plan && facts.plan->selection;
+    if (has_selection && std::isnan(stored)) continue;
+    if (!has_selection && facts.has_nan_rows &&
+        (is_zero_row(queries, rows.begin + q) || is_zero_row(items, i))) {
+      if (!std::isnan(stored)) return false;
+      continue;
+    }
+    float exact = exact_score(queries.units, rows.begin + q, items.units, i, facts.arithmetic);
+    if (facts.value_type == ValueType::kFloat16) exact = widen_half(round_to_half(exact));
+    const double real = float64_score(queries, rows.begin + q, items, i, facts.arithmetic.metric);
+    const double error = std::fabs(static_cast<double>(stored) - real);
+    if (stored != exact || !(error <= facts.error_bound + std::fabs(real) * kReferenceError)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The terms of one row of a tile against merges of its row with every item.
+bool terms_agree(TermFiles& files, const ResultFacts& facts, std::int64_t number,
+                 const Rows& queries, const Rows& items) {
+  const TileId tile = facts.grid.id(number);
+  const RowRange rows = facts.grid.queries(tile.row);
+  const auto row = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(number), 0) %
+                                             static_cast<std::uint64_t>(rows.size()));
+  std::vector<BlockTerm> terms(static_cast<std::size_t>(terms_of_a_tile(facts.grid)));
+  files.read(tile, terms);
+  const float unit = inverse_one(facts.arithmetic);
+  std::vector<float> cosines;
+  for (std::int64_t item = 0; item < facts.grid.items(tile.column).size(); ++item) {
+    cosines.push_back(
+        to_cosine(exact_sum(queries.units, rows.begin + row, items.units, item), unit));
+  }
+  const auto blocks = static_cast<std::size_t>(FineGrid(facts.grid).columns_of_a_tile());
+  std::span<const float> left(cosines);
+  for (const BlockTerm& term :
+       std::span(terms).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
+    const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
+    left = left.subspan(block.size());
+    const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);
+    if (term != (exists ? block_term(block, 0, exp_scale(*facts.plan->softmax_scale), unit)
+                        : BlockTerm{})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void require_content(const DigestedReader& reader, const Digest& wanted, std::int64_t rows) {
+  if (reader.rows() == rows && reader.content() == wanted) return;
+  throw Error(ExitCode::kDataError,
+              "'" + reader.path() + "' does not hold the rows that this result was computed from");
+}
+
+}  // namespace
+
+void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
+                    Verdict& verdict) {
+  DigestedReader query_reader(*inputs.queries, facts.arithmetic);
+  DigestedReader item_reader(*inputs.items, facts.arithmetic);
+  require_content(query_reader, facts.queries, facts.grid.shape().queries);
+  require_content(item_reader, facts.items, facts.grid.shape().items);
+  if (facts.grid.count() == 0) return;
+  TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
+  TermFiles terms(calls, facts.grid, facts.parts.terms, facts.parts.layouts, TileAccess::kRead);
+  const Rows queries = query_reader.read({0, facts.grid.shape().queries});
+  std::size_t part = 0;
+  for (std::int64_t column = 0; column < facts.grid.columns(); ++column) {
+    while (facts.parts.layouts[part].tile_columns.end <= column)
+      ++part;
+    if (facts.readable[part] == 0) continue;
+    const Rows items = item_reader.read(facts.grid.items(column));
+    for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
+      const std::int64_t number = facts.grid.number({row, column});
+      if (facts.parts.has_terms() && terms.digest_of_whole({row, column}) &&
+          !terms_agree(terms, facts, number, queries, items)) {
+        verdict.damage.push_back(
+            damaged_tile(facts, {row, column}, "terms of the tile are not those of the inputs"));
+      }
+      if (!facts.parts.has_matrix()) continue;
+      verdict.cells += kCellsOfATile;
+      if (!agrees(files, facts, number, queries, items)) {
+        verdict.damage.push_back(damaged_tile(
+            facts, {row, column}, "cells of the tile are not the scores of the inputs"));
+      }
+    }
+  }
+}
+
+}  // namespace bulksim

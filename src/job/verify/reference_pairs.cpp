@@ -1,0 +1,141 @@
+#include "job/verify/reference_pairs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "bulksim/core/error.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kQueriesComputed = 64;
+
+/// The rows of an input on the grid, frame by frame; `take` gets the number of the first as well.
+/// Throws Error (65) when the whole content is not what is `wanted`.
+template <class Take>
+void stream_units(const MatrixSource& source, Grid arithmetic, const Digest& wanted, Take&& take) {
+  const std::string& path = source.info().path;
+  Hasher content;
+  CsrMatrix frame;
+  UnitRows units;
+  for (std::int64_t first = 0; first < source.info().rows; first += kFrameRows) {
+    source.read({first, std::min(first + kFrameRows, source.info().rows)}, frame);
+    canonicalize(frame, Irregular::kAccept, path, first);
+    const Digest digest = frame_digest(frame.view());
+    const std::uint64_t words[] = {digest.high, digest.low};
+    content.update(std::as_bytes(std::span(words)));
+    units.clear();
+    append_unit_rows(frame.view(), arithmetic, units);
+    take(first, units);
+  }
+  if (content.digest() == wanted) return;
+  throw Error(ExitCode::kDataError,
+              "'" + path + "' does not hold the rows that this result was computed from");
+}
+
+/// The cut of a result that has the mirror images as well.
+ResultCut unfolded(ResultCut cut) {
+  if (!cut.mirrored) return cut;
+  cut.mirrored = false;
+  cut.partners = cut.partners == Partners::kNotEarlier ? Partners::kAll : Partners::kOthers;
+  return cut;
+}
+
+}  // namespace
+
+PairRecomputation::PairRecomputation(const PairFileReader& reader, std::optional<ResultCut> cut)
+    : cut_(std::move(cut)) {
+  if (cut_) cut_ = unfolded(*cut_);
+  for (const auto& [name, value] : reader.attributes()) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (name == "queries_content" && text != nullptr) query_content_ = Digest::from_hex(*text);
+    if (name == "items_content" && text != nullptr) item_content_ = Digest::from_hex(*text);
+    if (name == "metric" && text != nullptr && *text == "dot") arithmetic_.metric = Metric::kDot;
+    if (name == "grid_bits" && number != nullptr) arithmetic_.bits = static_cast<int>(*number);
+  }
+  const std::int64_t queries = reader.shape().queries;
+  const std::int64_t computed = std::min(kQueriesComputed, queries);
+  for (std::int64_t k = 0; k < computed; ++k)
+    rows_.push_back({k * queries / computed, {}});
+}
+
+bool PairRecomputation::wants(std::int64_t query) const {
+  return std::ranges::binary_search(rows_, query, {}, &PairRow::query);
+}
+
+void PairRecomputation::note(PairRow row) {
+  std::ranges::sort(row.pairs, {}, &ScoredItem::item);
+  std::erase_if(row.pairs, [](const ScoredItem& pair) { return pair.item < 0; });
+  *std::ranges::lower_bound(rows_, row.query, {}, &PairRow::query) = std::move(row);
+}
+
+std::int64_t PairRecomputation::run(
+    const SourcePair& inputs,
+    const std::function<void(std::int64_t query, const std::string& what)>& fault) {
+  UnitRows queries;
+  stream_units(*inputs.queries, arithmetic_, query_content_,
+               [&](std::int64_t first, const UnitRows& units) { pick(first, units, queries); });
+  std::vector<std::size_t> places(rows_.size());
+  std::int64_t cells = 0;
+  stream_units(*inputs.items, arithmetic_, item_content_,
+               [&](std::int64_t first, const UnitRows& items) {
+                 for (std::size_t at = 0; at < rows_.size(); ++at) {
+                   const std::string what = compare(at, queries, first, items, places[at]);
+                   if (!what.empty()) fault(rows_[at].query, what);
+                   cells += items.rows();
+                 }
+               });
+  return cells;
+}
+
+/// Keeps the rows of the queries that are wanted.
+void PairRecomputation::pick(std::int64_t first, const UnitRows& units, UnitRows& queries) const {
+  queries.columns = units.columns;
+  for (const PairRow& row : rows_) {
+    const std::int64_t at = row.query - first;
+    if (at < 0 || at >= units.rows()) continue;
+    const auto columns = units.columns_of(at);
+    const auto values = units.values_of(at);
+    queries.col_indices.insert(queries.col_indices.end(), columns.begin(), columns.end());
+    queries.values.insert(queries.values.end(), values.begin(), values.end());
+    queries.row_offsets.push_back(std::ssize(queries.values));
+    if (!units.norms.empty()) queries.norms.push_back(units.norms[static_cast<std::size_t>(at)]);
+  }
+}
+
+/// Some items with one query; `place` is that of the first pair with one of them.
+std::string PairRecomputation::compare(std::size_t at, const UnitRows& queries, std::int64_t first,
+                                       const UnitRows& items, std::size_t& place) const {
+  const auto& pairs = rows_[at].pairs;
+  for (std::int64_t i = 0; i < items.rows(); ++i) {
+    const std::int64_t item = first + i;
+    const float score = exact_score(queries, static_cast<std::int64_t>(at), items, i, arithmetic_);
+    if (place < pairs.size() && pairs[place].item == item) {
+      if (std::bit_cast<std::uint32_t>(pairs[place++].score) !=
+          std::bit_cast<std::uint32_t>(score)) {
+        return "has another score with item " + std::to_string(item) + " than the inputs";
+      }
+    } else if (is_missing(rows_[at], item, score)) {
+      return "lacks item " + std::to_string(item);
+    }
+  }
+  return "";
+}
+
+/// Whether a pair that the result does not have should be in it, as far as the cut is known.
+bool PairRecomputation::is_missing(const PairRow& row, std::int64_t item, float score) const {
+  if (!cut_ || !cut_->admits(row.query, item, score) || cut_->keep == Keep::kSample) return false;
+  if (cut_->keep == Keep::kAll || std::ssize(row.pairs) < cut_->count) return true;
+  const std::uint64_t mine = preference(*cut_, row.query, item, score);
+  return std::ranges::any_of(row.pairs, [&](const ScoredItem& pair) {
+    return preference(*cut_, row.query, pair.item, pair.score) < mine;
+  });
+}
+
+}  // namespace bulksim

@@ -1,0 +1,127 @@
+#include "job/verify/verify_result.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "bulksim/core/error.hpp"
+#include "formats/names.hpp"
+#include "job/input/open_input.hpp"
+#include "job/plan/process_folder.hpp"
+#include "job/verify/verification.hpp"
+
+namespace bulksim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string range_text(RowRange range) {
+  return std::to_string(range.begin) + ".." + std::to_string(range.end - 1);
+}
+
+std::string line_of(const Damage& damage) {
+  std::string line = damage.file + ": " + damage.what;
+  if (damage.tile) {
+    line += " (part " + std::to_string(*damage.part) + ", tile " +
+            std::to_string(damage.tile->row) + "," + std::to_string(damage.tile->column) +
+            ", queries " + range_text(damage.queries) + ", items " + range_text(damage.items) +
+            ", byte " + std::to_string(damage.offset) + ")";
+  }
+  return line;
+}
+
+Json json_of(const Damage& damage) {
+  Json json{{"file", damage.file}, {"what", damage.what}};
+  if (damage.tile) {
+    json["part"] = *damage.part;
+    json["tile"] = {{"row", damage.tile->row}, {"column", damage.tile->column}};
+    json["queries"] = {damage.queries.begin, damage.queries.end};
+    json["items"] = {damage.items.begin, damage.items.end};
+    json["offset"] = damage.offset;
+  }
+  return json;
+}
+
+/// The rows of both sides in the columns of the run.
+SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const std::string& folder,
+                        Log& log) {
+  const auto open = [&](const std::string& path) {
+    const ImportOptions import{options.against.keys, Irregular::kAccept, "", ""};
+    return open_input(calls, prepare_input(calls, path, folder, import, log), path,
+                      Irregular::kAccept);
+  };
+  const std::string& queries =
+      options.against_queries.empty() ? options.against_items : options.against_queries;
+  std::optional<NamedVocabulary> vocabulary;
+  if (const std::string& path = options.against.vocabulary; !path.empty()) {
+    vocabulary = {read_names(calls, path), path};
+  }
+  return match_columns({open(queries), open(options.against_items)}, vocabulary);
+}
+
+void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+                   const VerifyOptions& options, Log& log, Verdict& verdict) {
+  if (options.against_items.empty()) {
+    verify_pairs(calls, path, std::move(cut), nullptr, verdict);
+    return;
+  }
+  const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
+  const SourcePair inputs = open_against(calls, options, imports.path(), log);
+  verify_pairs(calls, path, std::move(cut), &inputs, verdict);
+}
+
+}  // namespace
+
+Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
+  Verdict verdict;
+  const std::string folder = version_folder(calls, options.path);
+  verdict.path = folder.empty() ? options.path : folder;
+  if (folder.empty() && is_pair_result(calls, options.path)) {
+    verdict.files = 1;
+    if (options.depth != VerifyDepth::kQuick) {
+      look_at_pairs(calls, options.path, std::nullopt, options, log, verdict);
+    }
+    return verdict;
+  }
+  const ResultFacts facts = folder.empty() ? verify_file(calls, options.path, verdict)
+                                           : verify_version(calls, folder, verdict);
+  if (options.depth == VerifyDepth::kQuick) return verdict;
+  if (facts.cut && verdict.damage.empty()) {
+    look_at_pairs(calls, folder + "/similarity.h5", facts.cut, options, log, verdict);
+  }
+  if (!facts.parts.has_matrix() && !facts.parts.has_terms()) return verdict;
+  if (facts.parts.has_matrix()) verify_tiles(calls, facts, options.threads, verdict);
+  if (facts.parts.has_terms()) verify_blocks(calls, facts, folder, verdict);
+  if (!options.against_items.empty()) {
+    const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
+    verify_against(calls, facts, open_against(calls, options, imports.path(), log), verdict);
+  }
+  return verdict;
+}
+
+void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out) {
+  if (format == VerifyFormat::kJson) {
+    Json json{{"schema", 1},
+              {"path", verdict.path},
+              {"clean", verdict.damage.empty()},
+              {"files", verdict.files},
+              {"tiles", verdict.tiles},
+              {"cells", verdict.cells},
+              {"damage", Json::array()}};
+    for (const Damage& damage : verdict.damage)
+      json["damage"].push_back(json_of(damage));
+    out << json.dump(1) << '\n';
+    return;
+  }
+  for (const Damage& damage : verdict.damage)
+    out << line_of(damage) << '\n';
+  out << verdict.path << ": " << (verdict.damage.empty() ? "clean" : "damaged") << " ("
+      << verdict.files << " files, " << verdict.tiles << " tiles read, " << verdict.cells
+      << " cells computed again)\n";
+}
+
+}  // namespace bulksim

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bulksim/core/file.hpp"
+#include "bulksim/core/tile_grid.hpp"
+#include "bulksim/core/types.hpp"
+#include "core/run/log.hpp"
+#include "job/input/import_matrix.hpp"
+
+namespace bulksim {
+
+enum class VerifyDepth {
+  kQuick,  ///< all files, their sizes and what describes them; no tile is read
+  kFull,   ///< every byte
+};
+
+enum class VerifyFormat { kText, kJson };
+
+struct VerifyOptions {
+  std::string path = {};  ///< OUT, a version, or one result file
+  VerifyDepth depth = VerifyDepth::kFull;
+  std::string against_items = {};  ///< inputs to compute cells of every tile from; or empty
+  std::string against_queries = {};
+  ImportOptions against = {};  ///< as in the run; its ids are not needed
+  int threads = 1;
+  VerifyFormat format = VerifyFormat::kText;
+};
+
+/// One thing that is not as it was published.
+struct Damage {
+  std::string file;  ///< relative to the version, or the file itself
+  std::string what;
+  std::optional<std::size_t> part;
+  std::optional<TileId> tile;
+  RowRange queries;  ///< rows and columns of the tile
+  RowRange items;
+  std::int64_t offset = 0;  ///< of the tile in its file, in bytes
+};
+
+/// What a verification has found.
+struct Verdict {
+  std::string path;
+  std::int64_t files = 0;
+  std::int64_t tiles = 0;  ///< that were read
+  std::int64_t cells = 0;  ///< that were computed again
+  std::vector<Damage> damage;
+};
+
+/// Looks at a published result. Inputs that are not read by ranges are imported into a folder for
+/// temporary files. Throws Error (66) when there is none, and Error (74) when a file
+/// cannot be read; what is damaged stands in the verdict.
+Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log);
+
+/// Prints a verdict, one line or one JSON object for each damage.
+void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out);
+
+}  // namespace bulksim

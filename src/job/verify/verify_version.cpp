@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "bulksim/core/error.hpp"
+#include "job/plan/output_layout.hpp"
+#include "job/verify/verification.hpp"
+#include "storage/parts/term_files.hpp"
+#include "storage/parts/tile_index.hpp"
+#include "storage/run/manifest.hpp"
+#include "storage/run/versions.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// What may lie in a version and is not in its manifest.
+const std::set<std::string> kUnlisted{"MANIFEST.json", "_SUCCESS", "report.json", "report.html"};
+
+/// Looks at the files of one version.
+class VersionCheck {
+ public:
+  VersionCheck(FileCalls& calls, std::string folder, Verdict& verdict)
+      : calls_(calls), folder_(std::move(folder)), verdict_(verdict) {}
+
+  ResultFacts run();
+
+ private:
+  std::optional<std::string> text_of(const std::string& name);
+  void read_plan();
+  void read_manifest();
+  std::vector<ManifestFile> expected_files() const;
+  std::optional<ManifestFile> look_at(const ManifestFile& expected);
+  void judge_seal(const Manifest& actual);
+  void find_strangers(const std::string& below);
+  bool has_size(const std::string& name, std::int64_t bytes);
+  ResultFacts facts();
+  void damage(const std::string& file, const std::string& what) {
+    verdict_.damage.push_back({file, what, {}, {}, {}, {}, 0});
+  }
+
+  FileCalls& calls_;
+  std::string folder_;
+  Verdict& verdict_;
+  std::optional<Plan> plan_;
+  std::optional<Manifest> manifest_;
+  std::string manifest_text_;
+  std::map<std::string, std::string> differing_;  // files, and what is wrong with them
+  std::set<std::string> expected_;
+};
+
+std::optional<std::string> VersionCheck::text_of(const std::string& name) {
+  struct stat status {};
+  if (calls_.lstat((folder_ + "/" + name).c_str(), &status) == -1) {
+    damage(name, "is missing");
+    return std::nullopt;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    damage(name, "is not a regular file");
+    return std::nullopt;
+  }
+  return read_text(calls_, folder_ + "/" + name);
+}
+
+void VersionCheck::read_plan() {
+  const std::string path = folder_ + "/PLAN.json";
+  if (!exists(calls_, path)) return;  // told with the files of the manifest
+  try {
+    plan_ = Plan::from_json(read_text(calls_, path));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDataError) throw;
+  }
+}
+
+void VersionCheck::read_manifest() {
+  const auto text = text_of("MANIFEST.json");
+  if (!text) return;
+  manifest_text_ = *text;
+  try {
+    manifest_ = Manifest::from_json(*text);
+  } catch (const Error& error) {
+    damage("MANIFEST.json", error.what());
+  }
+}
+
+PartLayout part_of(const Plan& plan, std::size_t part) {
+  return plan_part(plan.grid, plan.parts[part], "tiles", {}, plan.value_type);
+}
+
+/// By the manifest; without one, by the plan.
+std::vector<ManifestFile> VersionCheck::expected_files() const {
+  if (manifest_) return manifest_->files;
+  std::vector<ManifestFile> files;
+  if (!plan_) return files;
+  for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
+    const PartLayout layout = part_of(*plan_, part);
+    if (plan_->has_matrix()) {
+      files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
+    }
+    if (plan_->softmax_scale) files.push_back({term_file_name(part), 0, 0, {}});
+  }
+  for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"})
+    files.push_back({name, 0, 0, {}});
+  return files;
+}
+
+/// What the file is; nothing when it cannot be what it should.
+std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) {
+  const std::string path = folder_ + "/" + expected.path;
+  struct stat status {};
+  if (calls_.lstat(path.c_str(), &status) == -1) {
+    differing_[expected.path] = "is missing";
+    return std::nullopt;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    differing_[expected.path] = "is not a regular file";
+    return std::nullopt;
+  }
+  ++verdict_.files;
+  const bool whole = expected.digest_bytes == expected.bytes;
+  if (status.st_size < expected.digest_bytes) {
+    differing_[expected.path] = "is cut short (" + std::to_string(status.st_size) + " of " +
+                                std::to_string(expected.bytes) + " bytes)";
+    return std::nullopt;
+  }
+  const ManifestFile found =
+      describe_file(calls_, folder_, expected.path, whole ? -1 : expected.digest_bytes);
+  if (found.bytes != expected.bytes) {
+    differing_[expected.path] = "has " + std::to_string(found.bytes) + " bytes instead of " +
+                                std::to_string(expected.bytes);
+  } else if (found.digest != expected.digest) {
+    differing_[expected.path] = whole ? "has other bytes than were published"
+                                      : "has other bytes than were published before its tiles "
+                                        "(what HDF5 says of them)";
+  }
+  return found;
+}
+
+/// Of manifest, _SUCCESS and files any may be the damaged one: two of them agree.
+void VersionCheck::judge_seal(const Manifest& actual) {
+  const auto success = text_of("_SUCCESS");
+  if (!manifest_) return;
+  const std::string rebuilt = actual.to_json();
+  const bool complete = actual.files.size() == manifest_->files.size();
+  if (success && complete && rebuilt != manifest_text_ && *success == success_json(rebuilt)) {
+    damage("MANIFEST.json", "is not the one that _SUCCESS and the files belong to");
+    differing_.clear();
+    return;
+  }
+  if (!success || *success == success_json(manifest_text_)) return;
+  if (differing_.empty()) {
+    damage("_SUCCESS", "is not the one of the manifest and the files");
+  } else {
+    damage("MANIFEST.json", "does not fit _SUCCESS");
+    damage("_SUCCESS", "does not fit the manifest");
+  }
+}
+
+void VersionCheck::find_strangers(const std::string& below) {
+  for (const std::string& name : list_directory(calls_, folder_ + "/" + below)) {
+    const std::string path = below.empty() ? name : below + "/" + name;
+    if (is_directory(calls_, folder_ + "/" + path)) {
+      find_strangers(path);
+    } else if (!expected_.contains(path) && !kUnlisted.contains(path)) {
+      damage(path, "does not belong to this version");
+    }
+  }
+}
+
+bool VersionCheck::has_size(const std::string& name, std::int64_t bytes) {
+  struct stat status {};
+  return calls_.lstat((folder_ + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_size == bytes;
+}
+
+ResultFacts VersionCheck::facts() {
+  ResultFacts facts;
+  if (!plan_) return facts;
+  facts.grid = plan_->grid;
+  facts.arithmetic = plan_->arithmetic;
+  facts.cut = plan_->cut;
+  facts.value_type = plan_->value_type;
+  facts.error_bound = plan_->error_bound;
+  facts.queries = plan_->queries;
+  facts.items = plan_->items;
+  facts.has_nan_rows = plan_->has_nan();
+  facts.nan_cells = plan_->nan_cells;
+  facts.plan = plan_;
+  for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
+    const PartLayout layout = part_of(*plan_, part);
+    facts.parts.layouts.push_back(layout);
+    facts.readable.push_back(1);
+    const auto expect = [&](const std::string& name, std::int64_t bytes) {
+      if (!has_size(name, bytes)) facts.readable.back() = 0;
+      return folder_ + "/" + name;
+    };
+    if (plan_->has_matrix()) {
+      facts.parts.paths.push_back(expect(part_file_name(part), layout.file_bytes));
+    }
+    if (plan_->softmax_scale) {
+      facts.parts.terms.push_back(
+          expect(term_file_name(part), term_file_bytes(plan_->grid, layout)));
+    }
+    facts.names.push_back(plan_->has_matrix() ? part_file_name(part) : term_file_name(part));
+  }
+  try {
+    facts.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));
+    if (std::ssize(facts.digests) != facts.grid.count()) facts.digests.clear();
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kIoError) throw;
+  }
+  return facts;
+}
+
+ResultFacts VersionCheck::run() {
+  read_manifest();
+  read_plan();
+  Manifest actual{.plan = manifest_ ? manifest_->plan : "", .files = {}};
+  for (const ManifestFile& expected : expected_files()) {
+    expected_.insert(expected.path);
+    const auto found = look_at(expected);
+    if (found) actual.files.push_back(*found);
+  }
+  if (!manifest_) {  // sizes and digests are unknown: only what is missing counts
+    std::erase_if(differing_, [](const auto& entry) { return entry.second != "is missing"; });
+  }
+  if (plan_ && manifest_) actual.plan = plan_->id().hex();
+  judge_seal(actual);
+  for (const auto& [file, what] : differing_)
+    damage(file, what);
+  if (manifest_ && !plan_ && !differing_.contains("PLAN.json")) damage("PLAN.json", "is no plan");
+  if (!expected_.empty()) find_strangers("");
+  // with an index that is not the published one, every tile would look damaged
+  ResultFacts result = facts();
+  if (differing_.contains("tiles.idx")) result.digests.clear();
+  return result;
+}
+
+}  // namespace
+
+std::string version_folder(FileCalls& calls, const std::string& path) {
+  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
+  const std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) {
+    return place.ends_with("/similarity.h5") && exists(calls, parent_of(place) + "/PLAN.json")
+               ? parent_of(place)
+               : "";
+  }
+  if (exists(calls, place + "/CURRENT")) {
+    const std::string version = current_version(calls, place);
+    if (!version.empty() && is_directory(calls, place + "/versions/" + version)) {
+      return place + "/versions/" + version;
+    }
+    throw Error(ExitCode::kDataError, "'" + path + "/CURRENT' shows no version of this output");
+  }
+  for (const char* name : {"/MANIFEST.json", "/_SUCCESS", "/similarity.h5"}) {
+    if (exists(calls, place + name)) return place;
+  }
+  throw Error(ExitCode::kNoInput, "the folder '" + path + "' holds no finished result");
+}
+
+ResultFacts verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict) {
+  return VersionCheck(calls, folder, verdict).run();
+}
+
+}  // namespace bulksim

@@ -1,0 +1,205 @@
+#include "storage/parts/pair_runs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "bulksim/core/error.hpp"
+#include "core/crc.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr char kMagic[8] = {'B', 'S', 'P', 'R', 'U', 'N', '0', '1'};
+constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
+
+struct RunHeader {
+  char magic[8] = {};
+  std::uint64_t plan = 0;
+  std::int64_t tile = 0;
+  std::int64_t rows = 0;
+  std::int64_t pairs = 0;
+  std::uint64_t digest_high = 0;
+  std::uint64_t digest_low = 0;
+  std::uint32_t zeros = 0;
+  std::uint32_t crc = 0;
+};
+static_assert(sizeof(RunHeader) == 64);
+
+std::uint32_t crc_of(const RunHeader& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(RunHeader, crc)));
+}
+
+std::int64_t body_bytes(std::int64_t rows, std::int64_t pairs) {
+  return 4 * rows + 8 * pairs;
+}
+
+Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
+  Hasher hasher;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, kBytesAtOnce)));
+  while (bytes > 0) {
+    const auto piece =
+        std::span(buffer).first(static_cast<std::size_t>(std::min(bytes, kBytesAtOnce)));
+    file.read(piece, at);
+    hasher.update(piece);
+    at += static_cast<std::int64_t>(piece.size());
+    bytes -= static_cast<std::int64_t>(piece.size());
+  }
+  return hasher.digest();
+}
+
+bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid) {
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of(header) &&
+         header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
+         header.rows >= 0 && header.pairs >= 0 &&
+         header.rows <= grid.tile().queries + grid.tile().items &&
+         header.pairs <= 2 * grid.tile().cells();
+}
+
+/// Calls `visit` with the header of each run and the place of its counts. A header that a stop has
+/// torn hides the runs behind it: their tiles are computed again.
+template <class Visit>
+void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
+  const std::int64_t size = file.size();
+  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
+  for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
+    RunHeader header;
+    file.read(std::as_writable_bytes(std::span(&header, 1)), at);
+    at += kHeaderBytes;
+    if (!is_header(header, plan, grid)) return;
+    const std::int64_t bytes = body_bytes(header.rows, header.pairs);
+    if (at + bytes > size) return;
+    visit(header, at);
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> pair_run_files(FileCalls& calls, const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const std::string& name : list_directory(calls, folder)) {
+    if (name.ends_with(".pairs")) paths.push_back(inside(folder, name));
+  }
+  return paths;
+}
+
+std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::string>& paths,
+                                       const Digest& plan, const TileGrid& grid) {
+  std::set<std::int64_t> tiles;
+  for (const std::string& path : paths) {
+    const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
+    for_each_run(file, plan, grid,
+                 [&](const RunHeader& header, std::int64_t) { tiles.insert(header.tile); });
+  }
+  return tiles;
+}
+
+void PairRun::clear(std::int64_t number, std::int64_t rows) {
+  tile = number;
+  counts.assign(static_cast<std::size_t>(rows), 0);
+  items.clear();
+  scores.clear();
+}
+
+void PairRun::add_mirror_image(RowRange queries, RowRange item_rows) {
+  const std::size_t rows = counts.size();
+  const std::size_t pairs = items.size();
+  counts.resize(rows + static_cast<std::size_t>(item_rows.size()));
+  const auto for_each = [&](auto&& take) {
+    std::size_t at = 0;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      for (const std::size_t end = at + counts[row]; at < end; ++at) {
+        if (queries.begin + row != item_rows.begin + items[at]) take(row, at);
+      }
+    }
+    BULKSIM_EXPECT(at == pairs);
+  };
+  for_each([&](std::uint32_t, std::size_t at) { ++counts[rows + items[at]]; });
+  std::vector<std::size_t> places(1, pairs);  // of the next pair of each column
+  for (std::size_t column = rows; column < counts.size(); ++column)
+    places.push_back(places.back() + counts[column]);
+  const std::size_t size = places.back();
+  items.resize(size);
+  scores.resize(size);
+  for_each([&](std::uint32_t row, std::size_t at) {
+    const std::size_t place = places[items[at]]++;
+    items[place] = row;
+    scores[place] = scores[at];
+  });
+}
+
+PairRunFile::PairRunFile(FileCalls& calls, const std::string& path, const Digest& plan)
+    : plan_(plan), file_(File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL, 0600)) {
+  sync_directory(calls, parent_of(path));
+}
+
+void PairRunFile::append(const PairRun& run) {
+  Hasher hasher;
+  hasher.update(bytes_of(run.counts));
+  hasher.update(bytes_of(run.items));
+  hasher.update(bytes_of(run.scores));
+  const Digest digest = hasher.digest();
+  RunHeader header;
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.plan = plan_.low;
+  header.tile = run.tile;
+  header.rows = std::ssize(run.counts);
+  header.pairs = std::ssize(run.items);
+  header.digest_high = digest.high;
+  header.digest_low = digest.low;
+  header.crc = crc_of(header);
+  std::int64_t at = end_.fetch_add(static_cast<std::int64_t>(sizeof header) +
+                                   body_bytes(header.rows, header.pairs));
+  for (const auto bytes : {std::as_bytes(std::span(&header, 1)), bytes_of(run.counts),
+                           bytes_of(run.items), bytes_of(run.scores)}) {
+    file_.write(bytes, at);
+    at += static_cast<std::int64_t>(bytes.size());
+  }
+}
+
+PairRuns::PairRuns(FileCalls& calls, const std::vector<std::string>& paths, const Digest& plan,
+                   const TileGrid& grid)
+    : places_(static_cast<std::size_t>(grid.count()), PairRunPlace{0, 0, -1, 0}) {
+  for (const std::string& path : paths) {
+    files_.push_back(File::open(calls, path, O_RDONLY | O_NOFOLLOW));
+    scan(files_.size() - 1, plan, grid);
+  }
+}
+
+void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
+  for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
+    const std::int64_t bytes = body_bytes(header.rows, header.pairs);
+    if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
+      places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};
+    }
+  });
+}
+
+std::int64_t PairRuns::pairs() const {
+  std::int64_t sum = 0;
+  for (const PairRunPlace& place : places_)
+    sum += place.pairs;
+  return sum;
+}
+
+std::vector<std::uint32_t> PairRuns::counts(std::int64_t tile) const {
+  const PairRunPlace& run = place(tile);
+  std::vector<std::uint32_t> counts(static_cast<std::size_t>(std::max<std::int64_t>(run.rows, 0)));
+  if (!counts.empty()) {
+    files_[run.file].read(std::as_writable_bytes(std::span(counts)), run.at);
+  }
+  return counts;
+}
+
+void PairRuns::read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
+                    std::span<float> scores) const {
+  if (items.empty()) return;
+  const PairRunPlace& run = place(tile);
+  const std::int64_t items_at = run.at + 4 * run.rows;
+  files_[run.file].read(std::as_writable_bytes(items), items_at + 4 * first);
+  files_[run.file].read(std::as_writable_bytes(scores), items_at + 4 * run.pairs + 4 * first);
+}
+
+}  // namespace bulksim

@@ -1,0 +1,252 @@
+#include "storage/parts/part_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <set>
+
+#include "core/files/scratch_file.hpp"
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
+#include "hdf5/tiles.hpp"
+#include "storage/damaged.hpp"
+#include "storage/parts/name_lists.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kMostChunkBytes = (std::int64_t{1} << 32) - 1;  // a limit of HDF5
+
+h5::Extent extent_of_part(const TileGrid& grid, const PartLayout& layout) {
+  return {static_cast<hsize_t>(grid.shape().queries),
+          static_cast<hsize_t>(items_of(layout, grid).size())};
+}
+
+h5::Extent chunk_of_grid(const TileGrid& grid) {
+  return {static_cast<hsize_t>(grid.tile().queries), static_cast<hsize_t>(grid.tile().items)};
+}
+
+/// Whether HDF5 finds the tiles where the layout has them. The chunks of a fixed grid have no
+/// index, only a start and a row-major order, so the corners tell of all.
+bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLayout& layout,
+                   const std::string& path) {
+  for (const std::int64_t row : {std::int64_t{0}, grid.rows() - 1}) {
+    for (const std::int64_t column : {layout.tile_columns.begin, layout.tile_columns.end - 1}) {
+      const h5::Extent cell{
+          static_cast<hsize_t>(row * grid.tile().queries),
+          static_cast<hsize_t>((column - layout.tile_columns.begin) * grid.tile().items)};
+      if (h5::chunk_offset(tiles, cell, path) != layout.offset(grid, {row, column})) return false;
+    }
+  }
+  return true;
+}
+
+/// HDF5 puts a list behind what is there, a large one at the alignment of the file.
+NamePlace place_names(std::int64_t count, std::int64_t width, std::int64_t& end) {
+  if (width == 0) return {};
+  NamePlace place{end, count, width};
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, width, &bytes) ||
+      __builtin_add_overflow(divide_up(end, h5::kDataOffset) * h5::kDataOffset, bytes, &end)) {
+    throw Error(ExitCode::kUsage, std::to_string(count) + " names of " + std::to_string(width) +
+                                      " bytes are larger than any file can be");
+  }
+  if (bytes >= h5::kDataOffset) {
+    place.at = end - bytes;
+  } else {
+    end = place.at + bytes;
+  }
+  return place;
+}
+
+/// Whether HDF5 finds the names where the layout has them.
+bool names_agree(const h5::File& file, const TileGrid& grid, const PartLayout& layout,
+                 const std::string& path) {
+  return find_names(file, {grid.shape().queries, items_of(layout, grid).size()}, path) ==
+         layout.names;
+}
+
+/// Makes a file that is all of a part but its tiles, whose places are a hole.
+void describe_part(const std::string& path, const TileGrid& grid, const PartLayout& layout,
+                   const FileAttributes& attributes) {
+  h5::File file = h5::create_file(path);
+  h5::write_attributes(file, attributes);
+  if (layout.has_tiles()) {
+    const h5::Dataset tiles = h5::create_tiles(file, layout.dataset, layout.type,
+                                               extent_of_part(grid, layout), chunk_of_grid(grid));
+    create_names(file, {layout.names.queries.count, layout.names.items.count},
+                 {layout.names.queries.width, layout.names.items.width});
+    if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, grid, layout, path)) {
+      throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
+                                           "' out in another way than planned: this version of "
+                                           "HDF5 cannot be used");
+    }
+  } else {
+    h5::create_empty(file, layout.dataset, layout.type, extent_of_part(grid, layout));
+  }
+  file.close("close '" + path + "'");
+}
+
+void require_space(FileCalls& calls, const std::string& folder, std::int64_t needed) {
+  const std::int64_t free = calls.free_bytes(folder.c_str());
+  if (free == -1) throw system_error("find the free space of", folder, errno);
+  if (free < needed) {
+    throw Error(ExitCode::kIoError, "the output needs " + std::to_string(needed) +
+                                        " bytes, but only " + std::to_string(free) +
+                                        " are free in '" + folder +
+                                        "': free some, or choose another place");
+  }
+}
+
+Reservation lay_out_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                         const PartLayout& layout) {
+  const ScratchFile scratch(calls, path);
+  describe_part(scratch.path(), grid, layout, {});
+  File file = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
+  bool reserved = true;
+  if (layout.has_tiles()) {
+    reserved = file.reserve(layout.data_offset, layout.file_bytes - layout.data_offset);
+  }
+  file.sync();
+  file.close();
+  move_to_new_name(calls, scratch.path(), path);
+  return reserved ? Reservation::kReserved : Reservation::kNotSupported;
+}
+
+void check_size(FileCalls& calls, const std::string& path, const PartLayout& layout) {
+  const auto status = find_status(calls, path);
+  if (!status) throw damaged(path, "is missing");
+  if (!S_ISREG(status->st_mode)) throw damaged(path, "is not a regular file");
+  if (!layout.has_tiles() || status->st_size == layout.file_bytes) return;
+  const std::string sizes =
+      std::to_string(status->st_size) + " of " + std::to_string(layout.file_bytes) + " bytes";
+  throw damaged(path, status->st_size < layout.file_bytes ? "is cut short (" + sizes + ")"
+                                                          : "is too long (" + sizes + ")");
+}
+
+}  // namespace
+
+PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
+                     NameWidths widths, ValueType type) {
+  const TileShape tile = grid.tile();
+  if (tile.items > kMostChunkBytes / bytes_of(type) / tile.queries) {
+    throw Error(ExitCode::kUsage,
+                "a tile of " + std::to_string(tile.queries) + " x " + std::to_string(tile.items) +
+                    " values does not fit into an HDF5 chunk of at most " +
+                    std::to_string(kMostChunkBytes) + " bytes: choose a smaller --tile");
+  }
+  PartLayout layout{dataset, tile_columns, 0, 0, 0, {}, type};
+  if (grid.rows() == 0 || tile_columns.empty()) return layout;
+  layout.data_offset = h5::kDataOffset;
+  layout.tile_bytes = tile.cells() * bytes_of(type);
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(grid.rows() * tile_columns.size(), layout.tile_bytes, &bytes) ||
+      __builtin_add_overflow(bytes, layout.data_offset, &layout.file_bytes)) {
+    throw Error(ExitCode::kUsage, "a file of " + std::to_string(grid.rows()) + " x " +
+                                      std::to_string(tile_columns.size()) +
+                                      " tiles is larger than any file can be: use more --parts");
+  }
+  layout.names.queries = place_names(grid.shape().queries, widths.queries, layout.file_bytes);
+  layout.names.items = place_names(items_of(layout, grid).size(), widths.items, layout.file_bytes);
+  return layout;
+}
+
+std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_column) {
+  const auto after = std::partition_point(
+      layouts.begin(), layouts.end(),
+      [&](const PartLayout& layout) { return layout.tile_columns.end <= tile_column; });
+  BULKSIM_EXPECT(after != layouts.end());
+  return static_cast<std::size_t>(after - layouts.begin());
+}
+
+RowRange items_of(const PartLayout& layout, const TileGrid& grid) {
+  if (layout.tile_columns.empty()) return {0, 0};
+  return {grid.items(layout.tile_columns.begin).begin, grid.items(layout.tile_columns.end - 1).end};
+}
+
+Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
+                          const std::vector<std::string>& paths,
+                          const std::vector<PartLayout>& layouts) {
+  BULKSIM_EXPECT(paths.size() == layouts.size());
+  std::int64_t needed = 0;
+  std::set<std::string> folders;
+  for (std::size_t p = 0; p < paths.size(); ++p) {
+    needed += layouts[p].file_bytes;
+    folders.insert(parent_of(paths[p]));
+  }
+  for (const std::string& folder : folders)
+    require_space(calls, folder, needed);
+  Reservation result = Reservation::kReserved;
+  for (std::size_t p = 0; p < paths.size(); ++p) {
+    const Reservation one = lay_out_part(calls, paths[p], grid, layouts[p]);
+    if (one == Reservation::kNotSupported) result = one;
+  }
+  for (const std::string& folder : folders)
+    sync_directory(calls, folder);
+  return result;
+}
+
+std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
+                                 const PartLayout& layout, const FileAttributes& attributes) {
+  const ScratchFile described(calls, scratch);
+  describe_part(described.path(), grid, layout, attributes);
+  const File file = File::open(calls, described.path(), O_RDONLY | O_NOFOLLOW);
+  std::vector<std::byte> head(
+      static_cast<std::size_t>(layout.has_tiles() ? layout.data_offset : file.size()));
+  file.read(head, 0);
+  return head;
+}
+
+void write_attributes(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                      const PartLayout& layout, const FileAttributes& attributes) {
+  check_size(calls, path, layout);
+  const auto head = part_head(calls, path, grid, layout, attributes);
+  if (!layout.has_tiles()) {
+    replace_file(calls, path, {reinterpret_cast<const char*>(head.data()), head.size()});
+    return;
+  }
+  const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
+  file.write(head, 0);
+  file.sync();
+}
+
+bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                  const PartLayout& layout) {
+  const auto status = find_status(calls, path);
+  if (!status || !S_ISREG(status->st_mode)) return false;
+  const auto head = part_head(calls, path, grid, layout, {});
+  const auto bytes = layout.has_tiles() ? layout.file_bytes : std::ssize(head);
+  if (status->st_size != bytes) return false;
+  std::vector<std::byte> found(head.size());
+  File::open(calls, path, O_RDONLY | O_NOFOLLOW).read(found, 0);
+  if (found == head) return true;
+  if (status->st_nlink > 1) return false;  // the other name belongs to a published version
+  if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
+  const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
+  file.write(head, 0);
+  file.sync();
+  return true;
+}
+
+void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                const PartLayout& layout) {
+  check_size(calls, path, layout);
+  const h5::File file = h5::open_file(path);
+  const h5::Dataset dataset = h5::open_matrix(file, layout.dataset, path);
+  if (h5::extent_of(dataset, path) != extent_of_part(grid, layout)) {
+    throw damaged(path, "holds a matrix of another shape");
+  }
+  if (h5::value_type_of(dataset, path) != layout.type) {
+    throw damaged(path, "holds values of another type");
+  }
+  if (!layout.has_tiles()) return;
+  if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {
+    throw damaged(path, "holds tiles of another shape");
+  }
+  if (!offsets_agree(dataset, grid, layout, path) || !names_agree(file, grid, layout, path))
+    throw damaged(path, "is laid out otherwise");
+}
+
+}  // namespace bulksim

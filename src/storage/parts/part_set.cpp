@@ -1,0 +1,19 @@
+#include "storage/parts/part_set.hpp"
+
+#include <cstdio>
+
+namespace bulksim {
+
+std::string part_file_name(std::size_t part) {
+  char name[64];
+  std::snprintf(name, sizeof name, "parts/part-%05zu.h5", part);
+  return name;
+}
+
+std::string term_file_name(std::size_t part) {
+  char name[64];
+  std::snprintf(name, sizeof name, "parts/part-%05zu.terms", part);
+  return name;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,67 @@
+#include "storage/parts/result_names.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
+
+/// Calls `step` for runs of rows of about `kBytesAtOnce`.
+template <class Step>
+void in_pieces(RowRange rows, std::int64_t width, Step&& step) {
+  const std::int64_t most = std::max<std::int64_t>(1, kBytesAtOnce / width);
+  for (std::int64_t row = rows.begin; row < rows.end; row += most)
+    step(RowRange{row, std::min(row + most, rows.end)});
+}
+
+}  // namespace
+
+std::int64_t name_width(const TextList& names) {
+  std::int64_t width = names.empty() ? 0 : 1;
+  for (std::int64_t row = 0; row < names.size(); ++row)
+    width = std::max(width, std::ssize(names[row]));
+  return width;
+}
+
+NameWidths widths_of(const ResultNames& names) {
+  return {name_width(names.queries), name_width(names.items)};
+}
+
+void write_names(const File& file, const TextList& names, const NamePlace& place) {
+  BULKSIM_EXPECT(names.size() == (place.width == 0 ? 0 : place.count));
+  std::vector<char> block;
+  if (place.width == 0) return;
+  in_pieces({0, place.count}, place.width, [&](RowRange rows) {
+    block.assign(static_cast<std::size_t>(rows.size() * place.width), '\0');
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const std::string_view name = names[row];
+      std::copy(name.begin(), name.end(), block.begin() + (row - rows.begin) * place.width);
+    }
+    file.write(std::as_bytes(std::span<const char>(block)), place.at + rows.begin * place.width);
+  });
+}
+
+TextList load_names(const File& file, const NamePlace& place, RowRange rows) {
+  TextList names;
+  std::vector<char> block;
+  if (place.width == 0) return names;
+  const auto width = static_cast<std::size_t>(place.width);
+  in_pieces(rows, place.width, [&](RowRange some) {
+    block.resize(static_cast<std::size_t>(some.size()) * width);
+    file.read(std::as_writable_bytes(std::span(block)), place.at + some.begin * place.width);
+    for (std::size_t at = 0; at < block.size(); at += width)
+      names.add({&block[at], ::strnlen(&block[at], width)});
+  });
+  return names;
+}
+
+}  // namespace bulksim

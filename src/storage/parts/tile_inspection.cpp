@@ -1,0 +1,111 @@
+#include "storage/parts/tile_inspection.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+
+namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kCellsAtOnce = std::int64_t{1} << 18;  // 1 MiB stays in cache
+
+/// Counts NaN by row and column of one tile.
+class NanCount {
+ public:
+  NanCount(const TileGrid& grid, TileId tile)
+      : width_(grid.tile().items),
+        queries_(grid.queries(tile.row).size()),
+        items_(grid.items(tile.column).size()),
+        rows_(static_cast<std::size_t>(grid.tile().queries)),
+        columns_(static_cast<std::size_t>(grid.tile().items)) {}
+
+  void add(std::int64_t first_cell, std::span<const float> values) {
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      if (!std::isnan(values[at])) continue;
+      const std::int64_t cell = first_cell + static_cast<std::int64_t>(at);
+      ++rows_[static_cast<std::size_t>(cell / width_)];
+      ++columns_[static_cast<std::size_t>(cell % width_)];
+    }
+  }
+
+  /// Cells in rows and columns that are NaN from end to end.
+  std::int64_t explained() const {
+    const std::int64_t rows = std::count(rows_.begin(), rows_.end(), items_);
+    const std::int64_t columns = std::count(columns_.begin(), columns_.end(), queries_);
+    return rows * items_ + columns * queries_ - rows * columns;
+  }
+
+ private:
+  std::int64_t width_;
+  std::int64_t queries_;  // that exist
+  std::int64_t items_;
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> columns_;
+};
+
+TileFinding inspect_tile(TileFiles& files, const TileGrid& grid, std::int64_t number,
+                         WholeNanRows nan_rows, float most, std::vector<float>& buffer) {
+  TileFinding finding;
+  std::optional<NanCount> nan;
+  if (nan_rows == WholeNanRows::kCount) nan.emplace(grid, grid.id(number));
+  Hasher hasher;
+  for (std::int64_t cell = 0; cell < grid.tile().cells(); cell += std::ssize(buffer)) {
+    const auto count = std::min(grid.tile().cells() - cell, std::ssize(buffer));
+    const auto some = std::span(buffer).first(static_cast<std::size_t>(count));
+    files.read(grid.id(number), some, cell);
+    hasher.update(std::as_bytes(some));
+    const std::int64_t outside = count_outside(some, most);
+    finding.outside += outside;
+    if (nan && outside > 0) nan->add(cell, some);
+  }
+  if (nan) finding.explained = nan->explained();
+  finding.digest = hasher.digest();
+  return finding;
+}
+
+}  // namespace
+
+std::int64_t count_outside(std::span<const float> values, float most) {
+  std::int64_t inside = 0;
+  for (const float value : values)
+    inside += value >= -most && value <= most ? 1 : 0;
+  return std::ssize(values) - inside;
+}
+
+std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
+                                       const std::vector<std::int64_t>& tiles, int threads,
+                                       WholeNanRows nan_rows, float most) {
+  std::vector<TileFinding> findings(tiles.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      std::vector<float> buffer(
+          static_cast<std::size_t>(std::min(kCellsAtOnce, grid.tile().cells())));
+      for (std::size_t at = next++; at < tiles.size(); at = next++)
+        findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = tiles.size();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const auto at_work = std::min<std::int64_t>(threads, std::ssize(tiles));
+    for (std::int64_t helper = 1; helper < at_work; ++helper)
+      helpers.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return findings;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
+#include "storage/damaged.hpp"
+#include "storage/parts/name_lists.hpp"
+#include "storage/result/pair_file.hpp"
+#include "storage/result/result_path.hpp"
+
+namespace bulksim {
+
+namespace {
+
+h5::Dataset open_array(const h5::File& file, const std::string& name, const std::string& path) {
+  return {H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), "open '" + name + "' in '" + path + "'",
+          ExitCode::kDataError};
+}
+
+std::int64_t size_of(const h5::Dataset& array) {
+  const h5::Dataspace space(H5Dget_space(array.get()), "look at an array", ExitCode::kDataError);
+  return static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+}
+
+MatrixShape shape_of(const h5::File& file, const std::string& group, const std::string& path) {
+  const h5::Attribute attribute(
+      H5Aopen_by_name(file.get(), group.c_str(), "shape", H5P_DEFAULT, H5P_DEFAULT),
+      "open the shape of '" + path + "'", ExitCode::kDataError);
+  const h5::Dataspace space(H5Aget_space(attribute.get()), "look at the shape");
+  if (H5Sget_simple_extent_npoints(space.get()) != 2) throw damaged(path, "has no shape");
+  std::array<std::int64_t, 2> shape{};
+  h5::check(H5Aread(attribute.get(), H5T_NATIVE_INT64, shape.data()), "read the shape",
+            ExitCode::kDataError);
+  return {shape[0], shape[1]};
+}
+
+}  // namespace
+
+struct PairFileReader::Impl {
+  std::string path;
+  h5::File file;
+  MatrixShape shape;
+  PairLayout layout;
+  std::vector<std::int64_t> offsets;  ///< of rows, in places
+  h5::Dataset items;
+  h5::Dataset scores;
+  NamePlaces names;
+  FileAttributes attributes;
+  File file_itself;
+};
+
+PairFileReader::PairFileReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PairFileReader::~PairFileReader() = default;
+
+std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std::string& path) {
+  const std::string place = find_result(calls, path);
+  h5::File file = h5::open_file(place);
+  FileAttributes attributes = h5::read_attributes(file, place);
+  if (find_attribute<std::int64_t>(attributes, "complete") != 1) {
+    throw Error(ExitCode::kDataError, "'" + place + "' is not a finished result");
+  }
+  std::string group;
+  for (const char* name : {"pairs", "nonzero", "topk"}) {
+    if (H5Lexists(file.get(), name, H5P_DEFAULT) > 0) group = name;
+  }
+  if (group.empty()) return nullptr;
+  const PairLayout layout = group == "topk" ? PairLayout::kLists : PairLayout::kCsr;
+  const MatrixShape shape = shape_of(file, group, place);
+  h5::Dataset items =
+      open_array(file, group + (layout == PairLayout::kCsr ? "/indices" : "/items"), place);
+  h5::Dataset scores =
+      open_array(file, group + (layout == PairLayout::kCsr ? "/data" : "/scores"), place);
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(shape.queries) + 1);
+  if (layout == PairLayout::kCsr) {
+    const h5::Dataset indptr = open_array(file, group + "/indptr", place);
+    if (size_of(indptr) != std::ssize(offsets)) throw damaged(place, "has a wrong indptr");
+    h5::check(
+        H5Dread(indptr.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()),
+        "read indptr", ExitCode::kDataError);
+  } else {
+    const std::int64_t width = size_of(items) / std::max<std::int64_t>(shape.queries, 1);
+    for (std::size_t row = 0; row < offsets.size(); ++row)
+      offsets[row] = static_cast<std::int64_t>(row) * width;
+  }
+  if (!std::ranges::is_sorted(offsets) || offsets.front() != 0 ||
+      offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
+    throw damaged(place, "has rows that do not fit its pairs");
+  }
+  const NamePlaces names = find_names(file, shape, place);
+  return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
+      place, std::move(file), shape, layout, std::move(offsets), std::move(items),
+      std::move(scores), names, std::move(attributes), File::open(calls, place, O_RDONLY)})));
+}
+
+MatrixShape PairFileReader::shape() const {
+  return impl_->shape;
+}
+
+PairLayout PairFileReader::layout() const {
+  return impl_->layout;
+}
+
+std::int64_t PairFileReader::places(RowRange queries) const {
+  return impl_->offsets[static_cast<std::size_t>(queries.end)] -
+         impl_->offsets[static_cast<std::size_t>(queries.begin)];
+}
+
+void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
+                          std::vector<float>& scores) const {
+  const std::int64_t count = places(queries);
+  items.resize(static_cast<std::size_t>(count));
+  scores.resize(static_cast<std::size_t>(count));
+  if (count == 0) return;
+  const std::int64_t width = count / queries.size();
+  std::array<hsize_t, 2> start{};
+  std::array<hsize_t, 2> extent{};
+  int rank = 1;
+  if (impl_->layout == PairLayout::kCsr) {
+    start[0] = static_cast<hsize_t>(impl_->offsets[static_cast<std::size_t>(queries.begin)]);
+    extent[0] = static_cast<hsize_t>(count);
+  } else {
+    rank = 2;
+    start[0] = static_cast<hsize_t>(queries.begin);
+    extent = {static_cast<hsize_t>(queries.size()), static_cast<hsize_t>(width)};
+  }
+  const auto read_into = [&](const h5::Dataset& array, hid_t type, void* to) {
+    const h5::Dataspace there(H5Dget_space(array.get()), "look at an array");
+    h5::check(H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
+                                  nullptr),
+              "select rows");
+    const h5::Dataspace here(H5Screate_simple(rank, extent.data(), nullptr), "make a space");
+    h5::check(H5Dread(array.get(), type, here.get(), there.get(), H5P_DEFAULT, to),
+              "read pairs of '" + impl_->path + "'", ExitCode::kDataError);
+  };
+  read_into(impl_->items, H5T_NATIVE_INT64, items.data());
+  read_into(impl_->scores, H5T_NATIVE_FLOAT, scores.data());
+}
+
+ResultNames PairFileReader::names() const {
+  return {load_names(impl_->file_itself, impl_->names.queries, {0, impl_->names.queries.count}),
+          load_names(impl_->file_itself, impl_->names.items, {0, impl_->names.items.count})};
+}
+
+const FileAttributes& PairFileReader::attributes() const {
+  return impl_->attributes;
+}
+
+}  // namespace bulksim

@@ -1,0 +1,30 @@
+#include "storage/result/result_path.hpp"
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+std::string work_folder_of_file(const std::string& output) {
+  return parent_of(output) + "/." + output.substr(output.find_last_of('/') + 1) + ".bulksim";
+}
+
+OutputForm output_form(const std::string& output) {
+  for (const char* suffix : {".h5", ".npz", ".tsv"}) {
+    if (output.ends_with(suffix)) return OutputForm::kSingleFile;
+  }
+  return OutputForm::kVersions;
+}
+
+std::string find_result(FileCalls& calls, const std::string& path) {
+  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
+  std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) return place;
+  for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
+    if (exists(calls, place + name)) return real_path(calls, place + name);
+  }
+  throw Error(ExitCode::kNoInput, "the folder '" + path +
+                                      "' holds no finished result (neither CURRENT nor "
+                                      "similarity.h5)");
+}
+
+}  // namespace bulksim

@@ -1,0 +1,92 @@
+#include "storage/result/similarity_file.hpp"
+
+#include <cstddef>
+
+#include "core/files/scratch_file.hpp"
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
+#include "hdf5/view.hpp"
+#include "storage/parts/name_lists.hpp"
+#include "storage/parts/part_set.hpp"
+#include "storage/result/write_block_map.hpp"
+
+namespace bulksim {
+
+namespace {
+
+std::vector<h5::Source> sources_of(const TileGrid& grid, const std::vector<PartLayout>& layouts,
+                                   const std::vector<std::string>& relative_paths) {
+  BULKSIM_EXPECT(layouts.size() == relative_paths.size());
+  std::vector<h5::Source> sources;
+  for (std::size_t p = 0; p < layouts.size(); ++p) {
+    const RowRange items = items_of(layouts[p], grid);
+    if (!layouts[p].has_tiles()) continue;
+    sources.push_back({relative_paths[p], layouts[p].dataset, static_cast<hsize_t>(items.begin),
+                       static_cast<hsize_t>(items.end)});
+  }
+  return sources;
+}
+
+ValueType type_of(const std::vector<PartLayout>& layouts) {
+  return layouts.empty() ? ValueType::kFloat32 : layouts.front().type;
+}
+
+/// Makes all of the file but its names, for which there is room.
+NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
+                         const std::vector<h5::Source>& sources, const FileAttributes& attributes,
+                         NameWidths widths, const BlockMap* blocks) {
+  const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
+                          static_cast<hsize_t>(grid.shape().items)};
+  h5::File file = h5::create_file(path);
+  h5::write_attributes(file, attributes);
+  if (!sources.empty()) {
+    h5::create_view(file, "similarity", type, extent, sources);
+  } else if (grid.count() == 0) {
+    h5::create_empty(file, "similarity", type, extent);
+  }
+  if (blocks != nullptr) write_block_map(file, *blocks);
+  const NamePlaces places = create_names(file, grid.shape(), widths);
+  file.close("close '" + path + "'");
+  return places;
+}
+
+}  // namespace
+
+FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& more) {
+  FileAttributes attributes{{"complete", std::int64_t{1}},
+                            {"tile_queries", grid.tile().queries},
+                            {"tile_items", grid.tile().items}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  return attributes;
+}
+
+void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                           const std::vector<PartLayout>& layouts,
+                           const std::vector<std::string>& relative_paths,
+                           const FileAttributes& attributes, const ResultNames& names,
+                           const BlockMap* blocks) {
+  const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
+  const ScratchFile scratch(calls, path);
+  const NamePlaces places = describe_view(scratch.path(), grid, type_of(layouts), sources,
+                                          attributes, widths_of(names), blocks);
+  const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
+  write_names(written, names.queries, places.queries);
+  write_names(written, names.items, places.items);
+  written.sync();
+  rename_durably(calls, scratch.path(), path);
+}
+
+std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
+                                   const TileGrid& grid, const std::vector<PartLayout>& layouts,
+                                   const FileAttributes& attributes, NameWidths widths,
+                                   const BlockMap* blocks) {
+  std::vector<std::string> paths;
+  for (std::size_t part = 0; part < layouts.size(); ++part)
+    paths.push_back(part_file_name(part));
+  const ScratchFile described(calls, scratch);
+  describe_view(described.path(), grid, type_of(layouts), sources_of(grid, layouts, paths),
+                attributes, widths, blocks);
+  return File::open(calls, described.path(), O_RDONLY).size();
+}
+
+}  // namespace bulksim

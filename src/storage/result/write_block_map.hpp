@@ -1,0 +1,11 @@
+#pragma once
+
+#include "hdf5/handle.hpp"
+#include "storage/result/block_map.hpp"
+
+namespace bulksim {
+
+/// Adds the group /block_sums to a file that is being made. Its scalars are attributes of the root.
+void write_block_map(const h5::File& file, const BlockMap& map);
+
+}  // namespace bulksim

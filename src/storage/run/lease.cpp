@@ -1,0 +1,206 @@
+#include "storage/run/lease.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "bulksim/core/error.hpp"
+#include "storage/run/lease_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+Error held(const std::string& path, const LeaseHolder& holder) {
+  return Error(ExitCode::kCannotCreate,
+               "'" + parent_of(path) + "' is in use by process " + std::to_string(holder.pid) +
+                   " on host '" + holder.host +
+                   "': wait for it, stop it, or choose another output (bulksim status tells more)");
+}
+
+void write_lease(const File& file, const LeaseHolder& holder) {
+  file.write(std::as_bytes(std::span<const char>(encode_lease(holder))), 0);
+}
+
+/// Whether the one who holds `path` is dead. Waits for a sign of life when only time can tell.
+bool is_abandoned(FileCalls& calls, const std::string& path, const LeaseHolder& first,
+                  const LeaseWorld& world) {
+  const Liveness liveness = liveness_of(first, world);
+  if (liveness != Liveness::kUnknown) return liveness == Liveness::kDead;
+  const double begin = world.now();
+  while (world.now() - begin < world.expiry_seconds) {
+    world.wait(world.poll_seconds);
+    const auto now = read_lease(calls, path);
+    if (!now || now->token != first.token) return true;  // look again at who has it
+    if (*now != first) return false;
+  }
+  return true;
+}
+
+/// The file of a lease that is being taken: made under a name of its own, linked to the real one.
+class Candidate {
+ public:
+  Candidate(FileCalls& calls, std::string path, const LeaseHolder& holder)
+      : calls_(calls),
+        path_(std::move(path)),
+        own_path_(path_ + ".new-" + holder.token),
+        file_(File::open(calls, own_path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644)) {
+    write_lease(file_, holder);
+  }
+  ~Candidate() {
+    if (!own_path_.empty()) calls_.unlink(own_path_.c_str());
+  }
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+  Candidate(Candidate&&) = delete;
+  Candidate& operator=(Candidate&&) = delete;
+
+  /// True when the lease is ours. A link may be made and yet reported as failed, so the count of
+  /// names decides.
+  bool link() {
+    const int result = calls_.link(own_path_.c_str(), path_.c_str());
+    const int reason = errno;
+    struct stat status {};
+    if (calls_.fstat(file_.descriptor(), &status) == -1)
+      throw system_error("look at", path_, errno);
+    if (result == 0 || status.st_nlink == 2) return true;
+    if (reason != EEXIST) throw system_error("create", path_, reason);
+    return false;
+  }
+  /// Puts the lease in the place of one that nobody holds any more.
+  void replace() {
+    if (calls_.rename(own_path_.c_str(), path_.c_str()) == -1) {
+      throw system_error("create", path_, errno);
+    }
+    own_path_.clear();
+  }
+  File take_file() { return std::move(file_); }
+
+ private:
+  FileCalls& calls_;
+  std::string path_;
+  std::string own_path_;
+  File file_;
+};
+
+/// Removes candidates and guards that dead processes have left beside the lease.
+void sweep(FileCalls& calls, const std::string& path, const LeaseWorld& world) {
+  const std::string folder = parent_of(path);
+  const std::string prefix = path.substr(path.find_last_of('/') + 1) + ".";
+  for (const std::string& name : list_directory(calls, folder)) {
+    if (!name.starts_with(prefix)) continue;
+    const auto holder = read_lease(calls, inside(folder, name));
+    if (holder && liveness_of(*holder, world) == Liveness::kDead) {
+      calls.unlink(inside(folder, name).c_str());
+    }
+  }
+}
+
+}  // namespace
+
+struct Lease::State {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  LeaseHolder holder;
+  File file;
+};
+
+std::unique_ptr<Lease> Lease::take(FileCalls& calls, const std::string& path, LeaseWorld world) {
+  LeaseHolder self = world.self;
+  self.token = new_token();
+  for (;;) {
+    const auto holder = read_lease(calls, path);
+    const bool abandoned = holder && is_abandoned(calls, path, *holder, world);
+    if (holder && !abandoned) throw held(path, *holder);
+    Candidate candidate(calls, path, self);
+    if (!holder) {
+      if (!candidate.link()) continue;
+    } else {
+      // Of several who want to replace the same dead holder, one at a time may: or the slower
+      // would remove the lease of the faster.
+      const auto guard = take(calls, path + ".over-" + holder->token, world);
+      const auto now = read_lease(calls, path);
+      if (!now || now->token != holder->token) continue;
+      candidate.replace();
+    }
+    std::unique_ptr<Lease> lease(
+        new Lease(calls, path, std::move(world), self, candidate.take_file()));
+    lease->check();
+    return lease;
+  }
+}
+
+Lease::Lease(FileCalls& calls, std::string path, LeaseWorld world, LeaseHolder holder, File file)
+    : calls_(calls),
+      path_(std::move(path)),
+      world_(std::move(world)),
+      state_(std::make_unique<State>()) {
+  state_->holder = std::move(holder);
+  state_->file = std::move(file);
+}
+
+Lease::~Lease() {
+  thread_ = {};
+  try {
+    check();
+    calls_.unlink(path_.c_str());
+  } catch (const Error&) {
+    // not ours any more, or not to be reached: whoever comes next sees that this process is gone
+  }
+}
+
+void Lease::keep() {
+  try {
+    sweep(calls_, path_, world_);
+  } catch (const Error&) {
+    // litter does no harm
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    const std::chrono::duration<double> interval(world_.heartbeat_seconds);
+    while (!stop.stop_requested() && !lost_) {
+      {
+        std::unique_lock lock(state_->mutex);
+        state_->never.wait_for(lock, stop, interval, [] { return false; });
+      }
+      if (stop.stop_requested()) return;
+      try {
+        renew();
+      } catch (const Error&) {
+        // a file system that is away for a moment: the next beat tells
+      }
+    }
+  });
+}
+
+void Lease::renew() {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->holder.counter;
+  write_lease(state_->file, state_->holder);
+  const auto now = read_lease(calls_, path_);
+  if (!now || now->token != state_->holder.token) lost_ = true;
+}
+
+void Lease::set_phase(const std::string& phase) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->holder.phase = phase;
+  }
+  renew();
+}
+
+void Lease::check() {
+  const std::lock_guard lock(state_->mutex);
+  const auto now = read_lease(calls_, path_);
+  if (!lost_ && now && now->token == state_->holder.token) return;
+  lost_ = true;
+  throw Error(
+      ExitCode::kCannotCreate,
+      "the lease '" + path_ + "' was lost" +
+          (now ? " to process " + std::to_string(now->pid) + " on host '" + now->host + "'" : "") +
+          ": another run has taken this output over, nothing was published");
+}
+
+}  // namespace bulksim

@@ -1,0 +1,87 @@
+#include "storage/run/output_folder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "storage/run/lease_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+constexpr const char* kMarker = "{\"format\":1}\n";
+
+bool is_marked(FileCalls& calls, const std::string& path) {
+  const std::string marker = path + "/" + kMarkerName;
+  if (!exists(calls, marker)) return false;
+  if (read_text(calls, marker) == kMarker) return true;
+  throw not_ours(path, "was made by another version of bulksim");
+}
+
+/// Names the file as the folder's marker; several may do so at once, and all succeed.
+void mark_folder(FileCalls& calls, const std::string& path) {
+  const std::string marker = path + "/" + kMarkerName;
+  const std::string own = marker + "." + new_token();
+  try {
+    replace_file(calls, own, kMarker);
+    if (calls.rename(own.c_str(), marker.c_str()) == -1) {
+      throw system_error("create", marker, errno);
+    }
+  } catch (const Error&) {
+    // the run that has the output already may have cleared the own name away
+    if (!is_marked(calls, path)) throw;
+  }
+  sync_directory(calls, path);
+}
+
+}  // namespace
+
+Error not_ours(const std::string& path, const std::string& reason) {
+  return Error(ExitCode::kCannotCreate,
+               "'" + path + "' " + reason + ": choose another output, or move it away");
+}
+
+void make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
+  if (calls.mkdir(path.c_str(), mode) == 0) return;
+  const int reason = errno;
+  if (reason == ENOENT) {
+    throw Error(ExitCode::kCannotCreate, "the folder '" + parent_of(path) +
+                                             "' for the output does not exist: create it first");
+  }
+  if (reason == ENOTDIR) throw not_ours(parent_of(path), "is not a folder");
+  if (reason != EEXIST) throw system_error("make the folder", path, reason);
+  if (!is_directory(calls, path)) throw not_ours(path, "exists and is not a folder");
+}
+
+void make_inner_folder(FileCalls& calls, const std::string& root, const std::string& path,
+                       mode_t mode) {
+  make_folder(calls, path, mode);
+  struct stat outer {};
+  struct stat inner {};
+  if (calls.lstat(root.c_str(), &outer) == -1) throw system_error("look at", root, errno);
+  if (calls.lstat(path.c_str(), &inner) == -1) throw system_error("look at", path, errno);
+  if (outer.st_dev != inner.st_dev) throw not_ours(path, "is on another file system");
+}
+
+void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
+  make_folder(calls, path, mode);
+  if (is_marked(calls, path)) return;
+  const std::vector<std::string> names = list_directory(calls, path);
+  const auto foreign = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+    return !name.starts_with(kMarkerName);
+  });
+  if (foreign == names.end()) {
+    mark_folder(calls, path);
+  } else if (!is_marked(calls, path)) {  // nobody else has marked it meanwhile
+    throw not_ours(path, "is not an output of bulksim, it holds '" + *foreign + "'");
+  }
+}
+
+void clear_marker_litter(FileCalls& calls, const std::string& path) {
+  for (const std::string& name : list_directory(calls, path)) {
+    if (name.starts_with(std::string(kMarkerName) + ".")) remove_file(calls, inside(path, name));
+  }
+}
+
+}  // namespace bulksim

@@ -1,0 +1,271 @@
+// The CUDA backend on the emulated device: the order of its streams, faults, and little memory.
+#include "backend/cuda/cuda_backend.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "emulator/device/emulated_runtime.hpp"
+#include "emulator/device/machine.hpp"
+#include "support/backend_support.hpp"
+
+extern "C" bulksim::SimilarityBackend* bulksim_make_cuda_backend(
+    const bulksim::CudaBackendOptions& options);
+
+namespace bulksim {
+namespace {
+
+using emulator::DeviceModel;
+using emulator::StreamOrder;
+using test::BackendProblem;
+using test::TileCollector;
+
+CudaBackendOptions options_for(const BackendProblem& problem) {
+  CudaBackendOptions options;
+  options.grid = problem.grid;
+  options.arithmetic = problem.arithmetic;
+  options.pinned_tiles = 3;
+  options.slice_items = 2 * problem.grid.tile().items;
+  return options;
+}
+
+std::unique_ptr<SimilarityBackend> make_backend(const CudaBackendOptions& options) {
+  return std::unique_ptr<SimilarityBackend>(bulksim_make_cuda_backend(options));
+}
+
+class CudaBackendTest : public testing::Test {
+ protected:
+  CudaBackendTest() { emulator::reset_runtime(); }
+  ~CudaBackendTest() override {
+    emulator::reset_runtime();
+    EXPECT_EQ(emulator::live_objects(), 0);
+  }
+};
+
+void expect_all_tiles(const BackendProblem& problem, const TileCollector& sink) {
+  EXPECT_EQ(static_cast<std::int64_t>(sink.tiles.size()), problem.grid.count());
+  EXPECT_EQ(sink.disorder, 0);
+  EXPECT_EQ(problem.wrong_cells(sink), 0);
+}
+
+class CudaStreamsTest : public CudaBackendTest, public testing::WithParamInterface<StreamOrder> {};
+
+INSTANTIATE_TEST_SUITE_P(Orders, CudaStreamsTest,
+                         testing::Values(StreamOrder::kAtOnce, StreamOrder::kWhenAwaited,
+                                         StreamOrder::kShuffled));
+
+TEST_P(CudaStreamsTest, AreTiedByEventsWhereTheResultNeedsIt) {
+  emulator::reset_runtime({}, GetParam(), 17);
+  const BackendProblem problem({40, 300}, {8, 32});
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options_for(problem));
+
+  problem.run(*backend, sink, 5);
+
+  expect_all_tiles(problem, sink);
+  EXPECT_EQ(backend->recomputed_tiles(), 0);
+}
+
+TEST_F(CudaBackendTest, SaysWhichDeviceItUses) {
+  emulator::reset_runtime({.devices = 2});
+  CudaBackendOptions options = options_for(BackendProblem({1, 1}, {1, 1}));
+  options.node_rank = 3;
+
+  const auto backend = make_backend(options);
+
+  EXPECT_EQ(backend->description(),
+            "cuda (emulated device (GPU-01020304-0506-0708-090a-0b0c0d0e0f10, PCI 0000:01:00.0), "
+            "2 x 2 warps)");
+}
+
+TEST_F(CudaBackendTest, IsUnavailableWithoutADevice) {
+  emulator::reset_runtime({.devices = 0});
+
+  test::expect_error(ExitCode::kUnavailable, {"no CUDA device"}, [] {
+    make_backend(options_for(BackendProblem({1, 1}, {1, 1})));
+  });
+}
+
+TEST_F(CudaBackendTest, TakesItemsInSlicesThatFitTheDevice) {
+  const BackendProblem problem({20, 600}, {10, 50});
+  CudaBackendOptions options = options_for(problem);
+  options.slice_items = 100000;
+  emulator::reset_runtime();
+  {
+    TileCollector sink(problem.grid.tile());
+    problem.run(*make_backend(options), sink, 12);
+  }
+  const std::size_t wanted = emulator::peak_device_bytes();
+  emulator::reset_runtime({.memory = wanted * 2 / 3});
+  TileCollector sink(problem.grid.tile());
+
+  problem.run(*make_backend(options), sink, 12);
+
+  expect_all_tiles(problem, sink);
+  EXPECT_LE(emulator::peak_device_bytes(), wanted * 2 / 3);
+}
+
+TEST_F(CudaBackendTest, HalvesItsSlicesWhenAllocationsFail) {
+  const BackendProblem problem({20, 600}, {10, 50});
+  CudaBackendOptions options = options_for(problem);
+  options.slice_items = 100000;
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options);
+  backend->set_queries(problem.queries, sink);
+
+  emulator::fail_call("cudaMalloc", 5, cudaErrorMemoryAllocation);
+  backend->submit(problem.chunk({0, 12}));
+  backend->drain();
+
+  expect_all_tiles(problem, sink);
+}
+
+TEST_F(CudaBackendTest, SaysWhatIsNeededWhenOneColumnOfTilesDoesNotFit) {
+  const BackendProblem problem({20, 600}, {10, 300});
+  TileCollector sink(problem.grid.tile());
+  emulator::reset_runtime({.memory = 120'000});
+  const auto backend = make_backend(options_for(problem));
+
+  test::expect_error(ExitCode::kMemory, {"bytes free", "56 x", "entries", "--tile"},
+                     [&] { problem.run(*backend, sink); });
+}
+
+TEST_F(CudaBackendTest, SaysWhatIsNeededWhenTwoTilesDoNotFit) {
+  const BackendProblem problem({20, 600}, {10, 300});
+  TileCollector sink(problem.grid.tile());
+  emulator::reset_runtime({.memory = 20'000});
+  const auto backend = make_backend(options_for(problem));
+
+  test::expect_error(ExitCode::kMemory, {"two tiles of 10 x 300", "--tile"},
+                     [&] { problem.run(*backend, sink); });
+}
+
+TEST_F(CudaBackendTest, ComputesALostTileTheOtherWay) {
+  const BackendProblem problem({20, 100}, {10, 50});
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options_for(problem));
+  emulator::skip_launch("score_kernel", 2);
+
+  problem.run(*backend, sink);
+
+  expect_all_tiles(problem, sink);
+  EXPECT_EQ(backend->recomputed_tiles(), 2);
+}
+
+TEST_F(CudaBackendTest, SeesATileThatWasLostOnItsWayDown) {
+  const BackendProblem problem({20, 100}, {10, 50});
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options_for(problem));
+  emulator::lose_downloads(1000, 3, 1);
+
+  problem.run(*backend, sink);
+
+  expect_all_tiles(problem, sink);
+  EXPECT_EQ(backend->recomputed_tiles(), 1);
+}
+
+TEST_F(CudaBackendTest, StopsWhenATileIsWrongTwice) {
+  const BackendProblem problem({20, 100}, {10, 50});
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options_for(problem));
+  emulator::lose_downloads(1000, 1, 100);
+
+  test::expect_error(ExitCode::kSoftware, {"tile ", "wrong twice on ", "GPU-"},
+                     [&] { problem.run(*backend, sink); });
+
+  EXPECT_TRUE(sink.tiles.empty());
+}
+
+TEST_F(CudaBackendTest, EndsWithTheDeviceAndTheErrorWhenACallFails) {
+  for (const std::string call :
+       {"cudaMemcpyAsync", "cudaMemsetAsync", "cudaLaunchKernel", "cudaEventRecord",
+        "cudaStreamWaitEvent", "cudaEventSynchronize"}) {
+    for (const cudaError_t error :
+         {cudaErrorECCUncorrectable, cudaErrorIllegalAddress, cudaErrorLaunchFailure}) {
+      emulator::reset_runtime();
+      const BackendProblem problem({20, 100}, {10, 50});
+      TileCollector sink(problem.grid.tile());
+      const auto backend = make_backend(options_for(problem));
+      backend->set_queries(problem.queries, sink);
+      emulator::fail_call(call, 3, error);
+
+      test::expect_error(
+          ExitCode::kUnavailable,
+          {"cannot ", std::to_string(static_cast<int>(error)), "GPU-", "PCI ", "out of service"},
+          [&] {
+            backend->submit(problem.chunk({0, 2}));
+            backend->drain();
+          });
+
+      emulator::reset_runtime();  // so that everything can be given back
+    }
+  }
+}
+
+TEST_F(CudaBackendTest, PassesAFailureOfAWriterOn) {
+  const BackendProblem problem({40, 400}, {8, 32});
+  test::FullDisk sink;
+  const auto backend = make_backend(options_for(problem));
+
+  test::expect_error(ExitCode::kIoError, {"the disk is full"},
+                     [&] { problem.run(*backend, sink); });
+  test::expect_error(ExitCode::kIoError, {"the disk is full"}, [&] { backend->drain(); });
+}
+
+TEST_F(CudaBackendTest, TakesTheQueriesInBatches) {
+  const BackendProblem whole({40, 100}, {16, 64});
+  TileCollector sink(whole.grid.tile());
+  const auto backend = make_backend(options_for(whole));
+
+  for (std::int64_t row = 0; row < whole.grid.rows(); ++row) {
+    const RowRange range = whole.grid.queries(row);
+    const QueryBatch batch{range, test::slice_of(whole.queries.rows, range)};
+    ItemChunk chunk = whole.chunk({0, 2});
+    std::erase_if(chunk.tiles, [&](const TileId& tile) { return tile.row != row; });
+    backend->set_queries(batch, sink);
+    backend->submit(std::move(chunk));
+    backend->drain();
+  }
+
+  expect_all_tiles(whole, sink);
+}
+
+TEST_F(CudaBackendTest, TakesOnlyTheTilesThatAreWanted) {
+  const BackendProblem problem({40, 300}, {16, 32});
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_backend(options_for(problem));
+  ItemChunk some = problem.chunk({0, 10});
+  some.tiles = {{1, 0}, {0, 3}, {2, 3}, {1, 4}, {0, 9}};
+  ItemChunk none = problem.chunk({1, 2});
+  none.tiles.clear();
+
+  backend->set_queries(problem.queries, sink);
+  backend->submit(std::move(some));
+  backend->submit(std::move(none));
+  backend->drain();
+
+  EXPECT_EQ(sink.tiles.size(), 5U);
+  EXPECT_EQ(sink.disorder, 0);
+  EXPECT_EQ(problem.wrong_cells(sink), 0);
+}
+
+TEST_F(CudaBackendTest, NeedsNoMoreDeviceMemoryForMoreItems) {
+  const auto peak_of = [](std::int64_t items) {
+    emulator::reset_runtime();
+    const BackendProblem problem({16, items}, {16, 32});
+    TileCollector sink(problem.grid.tile());
+    problem.run(*make_backend(options_for(problem)), sink, 4);
+    return emulator::peak_device_bytes();
+  };
+
+  const std::size_t some = peak_of(512);
+  const std::size_t more = peak_of(2048);
+
+  EXPECT_LE(more, some + some / 4);  // slices differ a little in their entries
+}
+
+}  // namespace
+}  // namespace bulksim

@@ -1,0 +1,135 @@
+// Pairs with the CUDA backend on the emulated device: what the device leaves out, and what the host
+// makes of the rest.
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "backend/cuda/cuda_backend.hpp"
+#include "emulator/device/emulated_runtime.hpp"
+#include "support/pair_support.hpp"
+
+extern "C" bulksim::PairBackend* bulksim_make_cuda_pair_backend(
+    const bulksim::CudaBackendOptions& options, const bulksim::ResultCut& cut);
+
+namespace bulksim {
+namespace {
+
+using test::BackendProblem;
+using test::Pairs;
+
+/// By the definition: every pair, one after the other.
+Pairs expected(const BackendProblem& problem, const ResultCut& cut) {
+  return test::expected(problem, test::reference(problem.queries.rows, problem.items), cut);
+}
+
+/// What a backend finds, two columns of tiles at a time.
+class CudaPairsTest : public testing::Test {
+ protected:
+  CudaPairsTest() { emulator::reset_runtime({}, emulator::StreamOrder::kShuffled, 5); }
+  ~CudaPairsTest() override {
+    emulator::reset_runtime();
+    EXPECT_EQ(emulator::live_objects(), 0);
+  }
+
+  Pairs find(const BackendProblem& problem, const ResultCut& cut) {
+    CudaBackendOptions options;
+    options.grid = problem.grid;
+    options.arithmetic = problem.arithmetic;
+    options.pinned_tiles = 3;
+    test::PairCollector sink;
+    const std::unique_ptr<PairBackend> backend(bulksim_make_cuda_pair_backend(options, cut));
+    backend->set_queries(problem.queries, sink);
+    if (before_work_) before_work_();
+    for (std::int64_t column = 0; column < problem.grid.columns(); column += 2) {
+      backend->submit(problem.chunk({column, std::min(column + 2, problem.grid.columns())}));
+    }
+    backend->drain();
+    recomputed_ = backend->recomputed_tiles();
+    EXPECT_EQ(sink.disorder, 0);
+    return test::merged(sink, cut);
+  }
+
+  std::function<void()> before_work_;
+  std::int64_t recomputed_ = 0;
+};
+
+ResultCut at_least(float score) {
+  ResultCut cut;
+  cut.at_least = score;
+  return cut;
+}
+
+ResultCut keeping(Keep keep, std::int64_t count) {
+  ResultCut cut;
+  cut.keep = keep;
+  cut.count = count;
+  cut.seed = 7;
+  return cut;
+}
+
+TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixWhateverTheCut) {
+  const BackendProblem problem({24, 100}, {16, 48});
+  ResultCut band = at_least(0.1F);
+  band.below = 0.3F;
+  ResultCut nonzero;
+  nonzero.nonzero_only = true;
+  ResultCut part = at_least(0.05F);
+  part.partners = Partners::kLater;
+  part.queries = {3, 20};
+  part.items = {10, 90};
+  ResultCut best_above = keeping(Keep::kBest, 4);
+  best_above.at_least = 0.2F;
+  const ResultCut cuts[] = {at_least(0.2F),
+                            at_least(-1.0F),
+                            at_least(2.0F),
+                            band,
+                            nonzero,
+                            part,
+                            best_above,
+                            keeping(Keep::kBest, 3),
+                            keeping(Keep::kBest, 400),
+                            keeping(Keep::kSample, 5)};
+
+  for (const ResultCut& cut : cuts) {
+    EXPECT_EQ(find(problem, cut), expected(problem, cut)) << "cut " << (&cut - cuts);
+    EXPECT_EQ(recomputed_, 0);
+  }
+}
+
+TEST_F(CudaPairsTest, WithRowsThatDoNotFillAWordOfTheBitmap) {
+  for (const TileShape tile : {TileShape{7, 1}, TileShape{12, 331}, TileShape{5, 1500}}) {
+    const BackendProblem problem({12, tile.items == 1 ? 9 : 1600}, tile);
+
+    EXPECT_EQ(find(problem, at_least(0.3F)), expected(problem, at_least(0.3F)));
+  }
+}
+
+TEST_F(CudaPairsTest, BringDownWhatIsLeftAndNotTheTiles) {
+  const BackendProblem problem({16, 2048}, {16, 1024});
+  const std::size_t tile_bytes = 4 * 16 * 1024;
+  before_work_ = [&] { emulator::lose_downloads(tile_bytes - 1, 1, 1000); };
+
+  EXPECT_EQ(find(problem, at_least(0.4F)), expected(problem, at_least(0.4F)));
+  EXPECT_EQ(recomputed_, 0);  // no download was as large as a tile
+}
+
+TEST_F(CudaPairsTest, AreComputedAgainWhenTheirListsAreLost) {
+  const BackendProblem problem({16, 1024}, {16, 1024});
+  before_work_ = [] { emulator::lose_downloads(200, 1, 1); };
+
+  EXPECT_EQ(find(problem, at_least(0.4F)), expected(problem, at_least(0.4F)));
+  EXPECT_EQ(recomputed_, 1);
+}
+
+TEST_F(CudaPairsTest, AreComputedAgainWhenTheirCellsWereNotGathered) {
+  const BackendProblem problem({16, 1024}, {16, 1024});
+  before_work_ = [] { emulator::skip_launch("gather_cells_kernel", 1); };
+
+  EXPECT_EQ(find(problem, at_least(0.4F)), expected(problem, at_least(0.4F)));
+  EXPECT_EQ(recomputed_, 1);
+}
+
+}  // namespace
+}  // namespace bulksim

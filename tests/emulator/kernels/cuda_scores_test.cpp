@@ -1,0 +1,179 @@
+// Both ways to a tile, the inverted blocks and the panel, against a merge of rows: the same bits.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "emulator/device/emulated_runtime.hpp"
+#include "emulator/device/emulator_test_support.hpp"
+#include "emulator/kernels/cuda_test_support.hpp"
+#include "emulator/kernels/score_problem.hpp"
+
+namespace bulksim::cuda {
+namespace {
+
+void expect_same(const Result& found, const Result& wanted, Output output) {
+  EXPECT_EQ(found.row_sums, wanted.row_sums);
+  if (output != Output::kTerms) {
+    EXPECT_EQ(found.values, wanted.values);
+  }
+  if (output != Output::kValues) {
+    EXPECT_EQ(found.terms, wanted.terms);
+  }
+}
+
+void expect_both_ways(const Problem& problem, Output output) {
+  Bench bench(problem);
+  const Result wanted = expected(problem);
+
+  const Result scores = bench.run_scores(output);
+  const auto wrong = bench.wrong_rows();
+  const Result panels = bench.run_panels(output);
+
+  expect_same(scores, wanted, output);
+  expect_same(panels, wanted, output);
+  EXPECT_EQ(wrong, std::vector<unsigned>(static_cast<std::size_t>(problem.tiles()), 0));
+}
+
+struct Shape {
+  const char* name;
+  std::int64_t queries, items, tile_queries, tile_items;
+};
+
+class ScoresTest : public testing::TestWithParam<Shape> {
+ protected:
+  ~ScoresTest() override { emulator::settings() = {}; }
+
+  Problem problem(Grid grid = kFineGrid, int entries = 6) const {
+    const Shape& shape = GetParam();
+    return {test::random_rows({.rows = shape.queries,
+                               .columns = 200,
+                               .entries = entries,
+                               .common_column = true,
+                               .seed = 21},
+                              grid),
+            test::random_rows({.rows = shape.items,
+                               .columns = 220,
+                               .entries = entries,
+                               .common_column = true,
+                               .seed = 22},
+                              grid),
+            shape.tile_queries, shape.tile_items, grid};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ScoresTest,
+                         testing::Values(Shape{"OneByOne", 1, 1, 1, 1},
+                                         Shape{"ThirtyOneItems", 3, 31, 3, 31},
+                                         Shape{"ThirtyTwoItems", 31, 32, 32, 32},
+                                         Shape{"ThirtyThreeItems", 33, 33, 16, 33},
+                                         Shape{"OneShortOfABlock", 2, 1023, 2, 1024},
+                                         Shape{"OneBlock", 5, 1024, 3, 1024},
+                                         Shape{"OneMoreThanABlock", 2, 1025, 2, 1025},
+                                         Shape{"BlocksOfUnequalWidth", 3, 1400, 4, 1500}),
+                         [](const auto& shape) { return shape.param.name; });
+
+TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMerge) {
+  for (const auto order : {emulator::ThreadOrder::kForward, emulator::ThreadOrder::kReverse,
+                           emulator::ThreadOrder::kRandom}) {
+    emulator::settings() = {order, 31};
+    expect_both_ways(problem(), Output::kBoth);
+  }
+}
+
+TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeOnTheWideGrid) {
+  expect_both_ways(problem(kWideGrid), Output::kBoth);
+}
+
+TEST_P(ScoresTest, ValuesAndTermsCanBeHadAlone) {
+  expect_both_ways(problem(), Output::kValues);
+  expect_both_ways(problem(), Output::kTerms);
+}
+
+TEST(ScoresOfSpecialRowsTest, ALongRowIsSharedByTheWarpsOfABlock) {
+  const Problem problem{
+      test::random_rows(
+          {.rows = 5, .columns = 3000, .entries = 900, .zero_row_every = 0, .seed = 3}),
+      test::random_rows({.rows = 70, .columns = 3000, .entries = 20, .seed = 4}), 3, 70};
+
+  Bench bench(problem);
+
+  EXPECT_GT(bench.group().long_rows[0] + bench.group().long_rows[1], 0);
+  expect_both_ways(problem, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, AnItemWithAllColumnsAndAColumnInAllItems) {
+  UnitRows items = test::random_rows({.rows = 1030,
+                                      .columns = 500,
+                                      .entries = 2,
+                                      .common_column = true,
+                                      .zero_row_every = 0,
+                                      .seed = 5});
+  CsrMatrix full;
+  full.columns = 500;
+  for (Column column = 0; column < 500; ++column) {
+    full.col_indices.push_back(column);
+    full.values.push_back(1.0);
+  }
+  full.row_offsets.push_back(500);
+  append_unit_rows(full.view(), kFineGrid, items);
+  const Problem problem{
+      test::random_rows(
+          {.rows = 4, .columns = 500, .entries = 30, .common_column = true, .seed = 6}),
+      items, 4, 1031};
+
+  expect_both_ways(problem, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, ZeroRowsAndRowsWithNothingInCommonGiveZeros) {
+  const UnitRows zeros = test::random_rows({.rows = 3, .zero_row_every = 1});
+  const UnitRows some = test::random_rows({.rows = 5, .columns = 100, .seed = 7});
+  UnitRows others = some;
+  for (Column& column : others.col_indices)
+    column += 100;
+
+  expect_both_ways({zeros, some, 2, 5}, Output::kBoth);
+  expect_both_ways({some, zeros, 2, 3}, Output::kBoth);
+  expect_both_ways({zeros, zeros, 2, 3}, Output::kBoth);
+  expect_both_ways({some, others, 2, 5}, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, TheLargestSumMayBeNegative) {
+  const UnitRows rows = test::random_rows({.rows = 6,
+                                           .columns = 5,
+                                           .negative = false,
+                                           .common_column = true,
+                                           .zero_row_every = 0,
+                                           .seed = 8});
+  UnitRows opposite = rows;
+  for (std::int32_t& value : opposite.values)
+    value = -value;
+
+  expect_both_ways({rows, opposite, 4, 8}, Output::kBoth);
+}
+
+TEST(RowIdentityTest, SeesASingleWrongRow) {
+  const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
+                        test::random_rows({.rows = 40, .seed = 10}), 4, 40};
+  Bench bench(problem);
+  bench.run_scores(Output::kValues);
+
+  bench.group().row_sums[6] += 1;  // the emulated device shares our memory
+  const auto wrong = bench.wrong_rows();
+
+  EXPECT_EQ(wrong, (std::vector<unsigned>{0, 1, 0}));
+}
+
+TEST(RowIdentityTest, SeesALaunchThatWasLost) {
+  const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
+                        test::random_rows({.rows = 40, .seed = 10}), 4, 40};
+  Bench bench(problem);
+  emulator::skip_launch("score_kernel", 1);
+
+  bench.run_scores(Output::kValues);
+  const auto wrong = bench.wrong_rows();
+
+  EXPECT_EQ(wrong, (std::vector<unsigned>{4, 4, 4}));
+}
+
+}  // namespace
+}  // namespace bulksim::cuda

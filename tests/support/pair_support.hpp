@@ -1,0 +1,94 @@
+#pragma once
+
+// What the tests of every backend for pairs need: a sink, and the pairs that a cut leaves.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bulksim/backend/pair_backend.hpp"
+#include "support/backend_support.hpp"
+
+namespace bulksim::test {
+
+using Pairs = std::vector<std::pair<std::int64_t, ScoredItem>>;
+
+/// Keeps the pairs of finished tiles by query, and counts what breaks an order.
+class PairCollector final : public PairSink {
+ public:
+  std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::map<std::int64_t, std::vector<ScoredItem>> rows;
+  std::int64_t disorder = 0;
+
+ private:
+  class Writer final : public PairWriter {
+   public:
+    explicit Writer(PairCollector& sink) : sink_(sink) {}
+    void begin(TileId) override {
+      tile_.clear();
+      turns_ = 0;
+    }
+    void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+      const bool ascending = std::ranges::is_sorted(pairs, std::less<>(), &ScoredItem::item);
+      if (!tile_.empty() && tile_.back().first > query) ++turns_;
+      const bool again = !tile_.empty() && (tile_.back().first == query ||
+                                            (turns_ > 0 && query >= tile_.front().first));
+      disorder_ += pairs.empty() || !ascending || turns_ > 1 || again;
+      for (const ScoredItem& pair : pairs)
+        tile_.emplace_back(query, pair);
+    }
+    void finish() override {
+      const std::lock_guard lock(sink_.mutex_);
+      sink_.disorder += disorder_;
+      for (const auto& [query, pair] : tile_)
+        sink_.rows[query].push_back(pair);
+    }
+
+   private:
+    PairCollector& sink_;
+    Pairs tile_;
+    std::int64_t disorder_ = 0;
+    std::int64_t turns_ = 0;  // from the last rows to the first
+  };
+
+  std::mutex mutex_;
+};
+
+/// What a query gets: its best by preference where not all are kept, by item.
+inline Pairs merged(const PairCollector& sink, const ResultCut& cut) {
+  Pairs all;
+  for (auto [query, pairs] : sink.rows) {
+    if (cut.keep != Keep::kAll) {
+      std::ranges::sort(pairs, std::greater<>(), [&, query = query](const ScoredItem& pair) {
+        return preference(cut, query, pair.item, pair.score);
+      });
+      pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(cut.count)));
+    }
+    std::ranges::sort(pairs, std::less<>(), &ScoredItem::item);
+    for (const ScoredItem& pair : pairs)
+      all.emplace_back(query, pair);
+  }
+  return all;
+}
+
+/// The same by the definition, from the whole matrix.
+inline Pairs expected(const BackendProblem& problem, const std::vector<float>& matrix,
+                      const ResultCut& cut) {
+  PairCollector sink;
+  const std::int64_t width = problem.items.rows();
+  for (std::int64_t cell = 0; cell < static_cast<std::int64_t>(matrix.size()); ++cell) {
+    const float score = matrix[static_cast<std::size_t>(cell)];
+    if (!cut.admits(cell / width, cell % width, score)) continue;
+    sink.rows[cell / width].push_back({cell % width, score});
+  }
+  return merged(sink, cut);
+}
+
+}  // namespace bulksim::test

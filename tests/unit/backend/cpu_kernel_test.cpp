@@ -1,0 +1,298 @@
+#include "backend/cpu/cpu_kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/rows/item_blocks.hpp"
+#include "backend/rows/labelled_rows.hpp"
+#include "bulksim/core/error.hpp"
+#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/unit_rows.hpp"
+#include "sparse/vocabulary.hpp"
+#include "support/test_support.hpp"
+
+namespace bulksim {
+namespace {
+
+using test::Entries;
+using test::Random;
+
+constexpr double kNeverDense = 2.0;
+constexpr double kAlwaysDense = 0.0;
+const ExpScale kScale = exp_scale(20.0);
+
+/// Queries and items for a kernel.
+struct Matrices {
+  UnitRows queries;
+  UnitRows items;
+  Grid grid = kFineGrid;
+};
+
+std::vector<Simd> simds_of_this_machine() {
+  std::vector<Simd> simds;
+  for (const Simd simd : {Simd::kAvx512, Simd::kAvx2, Simd::kSse4, Simd::kScalar, Simd::kBest}) {
+    try {
+      CpuKernel::choose(simd);
+      simds.push_back(simd);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return simds;
+}
+
+struct Product {
+  std::vector<float> cosines;             // queries x items
+  std::vector<std::int64_t> column_sums;  // by item
+  std::vector<BlockTerm> terms;  // queries x fine blocks, from sub-blocks that keep them whole
+  std::int64_t failed_identities = 0;
+};
+
+/// The whole matrix, sub-block by sub-block.
+Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockLayout& layout,
+                 std::int32_t spoil = 0) {
+  const Vocabulary vocabulary(matrices.queries);
+  LabelledRows queries;
+  LabelledRows items;
+  queries.assign(matrices.queries, {0, matrices.queries.rows()}, vocabulary);
+  items.assign(matrices.items, {0, matrices.items.rows()}, vocabulary);
+  ItemBlock block;
+  KernelScratch scratch;
+  scratch.require(layout.items, queries.longest());
+  const std::int64_t blocks =
+      layout.items % kFineRows == 0 ? divide_up(items.rows(), kFineRows) : 0;
+  const BlockFunction run =
+      kernel.function(matrices.grid, common_signs(queries, items), Identities::kRowsAndColumns,
+                      blocks > 0 ? Terms::kOn : Terms::kOff);
+
+  Product product;
+  product.cosines.assign(static_cast<std::size_t>(queries.rows() * items.rows()),
+                         std::numeric_limits<float>::quiet_NaN());
+  product.terms.resize(static_cast<std::size_t>(queries.rows() * blocks));
+  for (std::int64_t begin = 0; begin < items.rows(); begin += layout.items) {
+    const RowRange range{begin, std::min(begin + layout.items, items.rows())};
+    block.build(items, range, vocabulary.size(), layout);
+    if (spoil != 0) const_cast<PostingGroup*>(block.postings())->values[0] += spoil;
+    AlignedBuffer<std::int64_t> sums;
+    sums.require(static_cast<std::size_t>(block.padded_items()));
+    std::fill_n(sums.data(), sums.size(), 0);
+    BlockTask task;
+    task.queries = &queries;
+    task.rows = {0, queries.rows()};
+    task.block = &block;
+    task.out = product.cosines.data() + begin;
+    task.out_stride = items.rows();
+    task.column_sums = sums.data();
+    task.terms = product.terms.data() + begin / kFineRows;
+    task.term_stride = blocks;
+    task.exp_scale = kScale;
+    task.scratch = &scratch;
+    product.failed_identities += run(task, inverse_one(matrices.grid));
+    product.column_sums.insert(product.column_sums.end(), sums.data(), sums.data() + range.size());
+  }
+  return product;
+}
+
+/// Sum over the queries of A(q,i) for each item, modulo 2^64, by the definition.
+std::vector<std::int64_t> reference_column_sums(const Matrices& matrices) {
+  std::vector<std::int64_t> sums;
+  for (std::int64_t i = 0; i < matrices.items.rows(); ++i) {
+    std::uint64_t sum = 0;
+    for (std::int64_t q = 0; q < matrices.queries.rows(); ++q) {
+      sum += static_cast<std::uint64_t>(exact_sum(matrices.queries, q, matrices.items, i));
+    }
+    sums.push_back(static_cast<std::int64_t>(sum));
+  }
+  return sums;
+}
+
+/// The terms of the block sums, by their definition.
+std::vector<BlockTerm> reference_terms(const Matrices& matrices, std::span<const float> cosines) {
+  const std::int64_t items = matrices.items.rows();
+  std::vector<BlockTerm> terms;
+  for (std::int64_t q = 0; q < matrices.queries.rows(); ++q) {
+    for (std::int64_t begin = 0; begin < items; begin += kFineRows) {
+      const auto block =
+          cosines.subspan(static_cast<std::size_t>(q * items + begin),
+                          static_cast<std::size_t>(std::min(kFineRows, items - begin)));
+      terms.push_back(matrices.queries.columns_of(q).empty()
+                          ? BlockTerm{}
+                          : block_term(block, 0, kScale, inverse_one(matrices.grid)));
+    }
+  }
+  return terms;
+}
+
+std::int64_t different_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  std::int64_t different = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    different += std::bit_cast<std::uint32_t>(a[k]) != std::bit_cast<std::uint32_t>(b[k]);
+  }
+  return different;
+}
+
+/// Every instruction set, sub-block size and dense share gives the bits of the reference.
+void expect_the_bits_of_a_merge(const Matrices& matrices) {
+  const auto cosines = test::reference(matrices.queries, matrices.items, matrices.grid);
+  const auto column_sums = reference_column_sums(matrices);
+  const auto terms = reference_terms(matrices, cosines);
+  for (const Simd simd : simds_of_this_machine()) {
+    const CpuKernel kernel = CpuKernel::choose(simd);
+    for (const std::int64_t sub_block : {1, 7, 31, 33, 1000, 1024, 1500, 2048}) {
+      for (const double share : {kNeverDense, 0.12, kAlwaysDense}) {
+        SCOPED_TRACE(kernel.name() + ", sub-blocks of " + std::to_string(sub_block) +
+                     ", dense from " + std::to_string(share));
+
+        const Product found = multiply(matrices, kernel, {sub_block, share, kernel.lanes()});
+
+        EXPECT_EQ(found.failed_identities, 0);
+        EXPECT_EQ(different_bits(found.cosines, cosines), 0);
+        EXPECT_EQ(found.column_sums, column_sums);
+        if (sub_block % kFineRows == 0) {
+          EXPECT_EQ(found.terms, terms);
+        }
+      }
+    }
+  }
+}
+
+/// A row with an entry in every column, of several sizes.
+Entries every_column(Column columns, double value) {
+  Entries entries;
+  for (Column column = 0; column < columns; ++column) {
+    entries.emplace_back(column, value * (1.0 + column % 7));
+  }
+  return entries;
+}
+
+/// A row of `count` entries spread over the columns, of either sign and any magnitude from
+/// 10^-decades to 10^decades; the first is in column 0.
+Entries random_row(Column columns, Column count, double decades, Random& random) {
+  Entries entries;
+  for (Column k = 0; k < count; ++k) {
+    const double size = std::pow(10.0, decades * (2.0 * random.unit() - 1.0));
+    entries.emplace_back(k * (columns / count), random.below(3) == 0 ? -size : size);
+  }
+  return entries;
+}
+
+UnitRows rows_of(Column columns, const std::vector<Entries>& rows, Grid grid = kFineGrid) {
+  return test::unit_rows(test::matrix_of(columns, rows), grid);
+}
+
+/// Rows of `random_row`, of 1 to `longest` entries.
+UnitRows random_rows(std::int64_t rows, Column columns, Column longest, double decades,
+                     std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Entries> entries;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    entries.push_back(
+        random_row(columns, 1 + static_cast<Column>(random.below(longest)), decades, random));
+  }
+  return rows_of(columns, entries);
+}
+
+TEST(CpuKernel, RunsPlainInstructionsAndTheBestOfThisMachine) {
+  EXPECT_GE(simds_of_this_machine().size(), 2U);
+}
+
+TEST(CpuKernel, case_17_no_sub_block_changes_a_bit_of_random_rows) {
+  expect_the_bits_of_a_merge({test::unit_rows(test::random_rows(9, 300, 12, 1)),
+                              test::unit_rows(test::random_rows(2600, 300, 15, 2))});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeForFullAndEmptyRows) {
+  const UnitRows queries =
+      rows_of(64, {{}, every_column(64, -0.1), {{63, 1.0}}, every_column(64, 3.0)});
+  const UnitRows items =
+      rows_of(64, {{{0, 2.0}}, every_column(64, 0.7), {}, {{5, 1.0}, {63, -1.0}}});
+
+  expect_the_bits_of_a_merge({queries, items});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeForAColumnInEveryRow) {
+  expect_the_bits_of_a_merge({random_rows(5, 50, 8, 1.0, 3), random_rows(1500, 50, 4, 1.0, 4)});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeForValuesOfAllMagnitudes) {
+  expect_the_bits_of_a_merge({random_rows(8, 40, 10, 30.0, 5), random_rows(1100, 40, 10, 30.0, 6)});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeForRowsWithoutNegativeValues) {
+  const UnitRows queries =
+      rows_of(64, {{{3, 1.0}}, every_column(64, 0.1), {}, {{0, 1.0}, {9, 7.0}}});
+  const UnitRows items = rows_of(
+      64, {every_column(64, 5.0), {{3, 2.0}}, {}, {{0, 3.0}, {9, 21.0}}, {{1, 1e-5}, {3, 9.0}}});
+
+  expect_the_bits_of_a_merge({queries, items});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeForRowsComparedWithThemselves) {
+  Random random(10);
+  std::vector<Entries> rows;
+  for (int row = 0; row < 60; ++row) {
+    Entries entries = random_row(30, 1 + static_cast<Column>(random.below(15)), 1.0, random);
+    for (auto& [column, value] : entries)
+      value = std::abs(value);
+    rows.push_back(entries);
+  }
+  const UnitRows unit = rows_of(30, rows);
+  std::int64_t above_one = 0;
+  for (std::int64_t row = 0; row < unit.rows(); ++row) {
+    above_one += exact_sum(unit, row, unit, row) > kFineGrid.one();
+  }
+
+  EXPECT_GT(above_one, 0);  // rounding makes some rows longer than 1
+  EXPECT_LT(above_one, unit.rows());
+  expect_the_bits_of_a_merge({unit, unit});
+}
+
+TEST(CpuKernel, GivesTheBitsOfAMergeOnTheWideGrid) {
+  Random random(7);
+  std::vector<Entries> queries{{{0, 2.0}}, {}, every_column(12000, 1e-30)};
+  std::vector<Entries> items{{{0, -1.0}}, {}, every_column(12000, 1e30)};
+  for (int row = 0; row < 30; ++row)
+    items.push_back(random_row(12000, 10000, 2.0, random));
+  for (int row = 0; row < 3; ++row)
+    queries.push_back(random_row(12000, 10000, 2.0, random));
+
+  expect_the_bits_of_a_merge(
+      {rows_of(12000, queries, kWideGrid), rows_of(12000, items, kWideGrid), kWideGrid});
+}
+
+TEST(CpuKernel, GivesExactlyOneForEqualRowsAndMinusOneForOppositeOnes) {
+  const UnitRows queries = rows_of(3, {{{0, 1.0}}, {{0, 1.0}, {1, 1.0}, {2, 1.0}}});
+  const UnitRows items = rows_of(3, {{{0, -5.0}}, {{0, 3.0}, {1, 3.0}, {2, 3.0}}});
+
+  for (const Simd simd : simds_of_this_machine()) {
+    const CpuKernel kernel = CpuKernel::choose(simd);
+    const Product found = multiply({queries, items}, kernel, {2048, 0.12, kernel.lanes()});
+
+    EXPECT_EQ(found.cosines[0], -1.0f);
+    EXPECT_EQ(found.cosines[3], 1.0f);
+  }
+}
+
+TEST(CpuKernel, FindsAPostingThatIsOffByOne) {
+  const Matrices matrices{random_rows(30, 20, 6, 1.0, 8), random_rows(100, 20, 3, 1.0, 9)};
+
+  for (const Simd simd : simds_of_this_machine()) {
+    const CpuKernel kernel = CpuKernel::choose(simd);
+    const Product found = multiply(matrices, kernel, {2048, kNeverDense, kernel.lanes()}, 1);
+
+    EXPECT_GT(found.failed_identities, 0);
+    EXPECT_NE(found.column_sums, reference_column_sums(matrices));
+  }
+}
+
+}  // namespace
+}  // namespace bulksim

@@ -1,0 +1,173 @@
+#include "bulksim/backend/pair_backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/pair_support.hpp"
+
+namespace bulksim::test {
+
+namespace {
+
+Pairs found(const BackendProblem& problem, const ResultCut& cut,
+            std::unique_ptr<PairBackend> backend, PairWork* work = nullptr) {
+  PairCollector sink;
+  backend->set_queries(problem.queries, sink);
+  for (std::int64_t column = 0; column < problem.grid.columns(); ++column) {
+    backend->submit(problem.chunk({column, column + 1}));
+  }
+  backend->drain();
+  EXPECT_EQ(sink.disorder, 0);
+  EXPECT_EQ(backend->recomputed_tiles(), 0);
+  if (work != nullptr) *work = backend->work();
+  backend.reset();  // before its sink
+  return merged(sink, cut);
+}
+
+std::vector<ResultCut> cuts(std::vector<float> stored) {
+  std::ranges::sort(stored, std::greater<>());
+  const auto at = [&](std::size_t place) { return stored[place]; };
+  return {
+      {.at_least = at(stored.size() / 1000)},
+      {.at_least = std::nextafter(at(stored.size() / 1000), 1.0f)},
+      {.at_least = at(stored.size() / 20), .partners = Partners::kLater},
+      {.at_least = at(stored.size() / 3)},
+      {.at_least = 0.0f},
+      {.at_least = std::numeric_limits<float>::denorm_min()},
+      {.at_least = -0.05f},
+      {.at_least = -1.0f},
+      {.at_least = 1.0f},
+      {.at_least = 0.1f, .below = at(200)},
+      {.nonzero_only = true},
+      {.keep = Keep::kBest, .count = 1},
+      {.partners = Partners::kOthers, .keep = Keep::kBest, .count = 7},
+      {.at_least = 0.2f, .keep = Keep::kBest, .count = 20},
+      {.at_least = -0.02f, .nonzero_only = true, .keep = Keep::kBest, .count = 300},
+      {.below = 0.5f, .keep = Keep::kBest, .count = 5},
+      {.keep = Keep::kBest, .count = 100'000},
+      {.keep = Keep::kSample, .count = 9, .seed = 3},
+      {.at_least = 0.1f, .keep = Keep::kSample, .count = 3, .seed = 4},
+  };
+}
+
+TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
+  for (const Grid grid : {kFineGrid, kWideGrid, kDotGrid, kIntegerGrid}) {
+    const BackendProblem problem({90, 3000}, {32, 700}, grid);
+    const auto matrix = reference(problem.queries.rows, problem.items, grid);
+    for (const ResultCut& cut : cuts(matrix)) {
+      for (const std::int64_t search_block : {64, 4096}) {
+        CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
+        options.search_block = search_block;
+        auto backend = make_cpu_pair_backend(options, cut);
+
+        const Pairs pairs = found(problem, cut, std::move(backend));
+
+        EXPECT_EQ(pairs, expected(problem, matrix, cut))
+            << "at least " << cut.at_least << " below " << cut.below << " count " << cut.count;
+      }
+    }
+  }
+}
+
+TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
+  const BackendProblem problem({90, 3000}, {32, 700});
+  const auto matrix = reference(problem.queries.rows, problem.items);
+  for (const ResultCut& cut : cuts(matrix)) {
+    auto backend = make_filtering_backend(make_cpu_backend({problem.grid, problem.arithmetic, 2}),
+                                          problem.grid, cut);
+
+    const Pairs pairs = found(problem, cut, std::move(backend));
+
+    EXPECT_EQ(pairs, expected(problem, matrix, cut)) << cut.at_least << ' ' << cut.count;
+  }
+}
+
+TEST(PairBackend, TiesAreKeptByItem) {
+  BackendProblem problem({3, 900}, {3, 128});
+  std::vector<Entries> same(900, {{4, 2.0}});
+  problem.items = unit_rows(matrix_of(200, same));
+  problem.queries.rows = unit_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
+  const ResultCut cut{.keep = Keep::kBest, .count = 5};
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+
+  const Pairs pairs = found(problem, cut, std::move(backend));
+
+  ASSERT_EQ(pairs.size(), 15U);
+  for (std::size_t at = 0; at < pairs.size(); ++at) {
+    EXPECT_EQ(pairs[at].second.item, static_cast<std::int64_t>(at % 5));
+    EXPECT_EQ(pairs[at].second.score, at < 5 ? 1.0f : 0.0f);
+  }
+}
+
+TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
+  const BackendProblem problem({90, 9000}, {90, 3000});
+  const ResultCut cut{.at_least = 0.9f};
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
+
+  PairWork work;
+  found(problem, cut, std::move(backend), &work);
+
+  EXPECT_EQ(work.cells, 90 * 9000);
+  EXPECT_LT(work.products, work.useful_products / 2);
+  EXPECT_LT(work.candidates, work.cells / 10);
+}
+
+TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
+  const BackendProblem problem({4, 16}, {4, 16});
+  const float below_all = std::numeric_limits<float>::denorm_min();
+  for (const ResultCut& cut : {ResultCut{.at_least = below_all},
+                               ResultCut{.at_least = below_all, .keep = Keep::kBest, .count = 5}}) {
+    const Pairs right =
+        found(problem, cut, make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut));
+    int spoiled = 0;
+    CpuBackendOptions options{problem.grid, problem.arithmetic, 1};
+    options.before_checks = [&](TileId tile, std::span<float> scores) {
+      EXPECT_EQ(tile, (TileId{0, 0}));
+      if (spoiled++ < 5) scores[0] += 0.25f;  // of the first row
+    };
+    PairCollector sink;
+    const auto backend = make_cpu_pair_backend(options, cut);
+
+    backend->set_queries(problem.queries, sink);
+    backend->submit(problem.chunk({0, 1}));
+    backend->drain();
+
+    EXPECT_GE(spoiled, 10);
+    EXPECT_EQ(backend->recomputed_tiles(), 1);
+    EXPECT_EQ(sink.disorder, 0);
+    EXPECT_EQ(merged(sink, cut), right);
+  }
+}
+
+TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
+  BackendProblem problem({3, 8}, {3, 8});
+  problem.queries.rows = unit_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));
+  // a column that stands twice in a row counts twice in a sum, and once in a merge of two rows
+  problem.items = {};
+  problem.items.columns = 10;
+  for (std::int64_t item = 1; item <= 8; ++item) {
+    problem.items.col_indices.insert(problem.items.col_indices.end(), {3, 3});
+    problem.items.values.insert(problem.items.values.end(), {1 << 20, 1 << 20});
+    problem.items.row_offsets.push_back(2 * item);
+  }
+  for (const ResultCut& cut :
+       {ResultCut{.at_least = 0.001f}, ResultCut{.keep = Keep::kBest, .count = 2}}) {
+    PairCollector sink;
+    const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+
+    expect_error(ExitCode::kSoftware, {"row 0, column 0", "wrong twice", "test the memory"}, [&] {
+      backend->set_queries(problem.queries, sink);
+      backend->submit(problem.chunk({0, 1}));
+      backend->drain();
+    });
+    EXPECT_TRUE(sink.rows.empty());
+  }
+}
+
+}  // namespace
+
+}  // namespace bulksim::test

@@ -1,0 +1,110 @@
+#include "core/run/stop_request.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "job/config/deadlines.hpp"
+#include "job/config/job_config.hpp"
+
+namespace bulksim::test {
+namespace {
+
+// Signals are of the whole process, so each test that sends one does it in a process of its own.
+class StopRequestDeathTest : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+/// Ends with 0 when the claim holds.
+[[noreturn]] void tell(bool holds) {
+  _exit(holds ? 0 : 1);
+}
+
+TEST_F(StopRequestDeathTest, ASignalAsksToStopAndIsNamed) {
+  for (const auto& [signal, name] :
+       {std::pair{SIGUSR1, "SIGUSR1"}, {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}}) {
+    const auto send = [signal = signal, name = name] {
+      listen_to_signals();
+      const StopRequest stop;
+      const bool before = stop.requested();
+      std::raise(signal);
+      tell(!before && stop.requested() && stop.reason() == name);
+    };
+
+    EXPECT_EXIT(send(), testing::ExitedWithCode(0), "") << name;
+  }
+}
+
+TEST_F(StopRequestDeathTest, TwoSignalsAtOnceAreOneRequest) {
+  const auto send = [] {
+    listen_to_signals();
+    std::raise(SIGUSR1);
+    std::raise(SIGTERM);
+    tell(StopRequest().requested());
+  };
+
+  EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(StopRequestDeathTest, ASecondOneWithinFiveSecondsEndsTheProcess) {
+  const auto send = [] {
+    listen_to_signals();
+    std::raise(SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::raise(SIGUSR1);
+    tell(true);
+  };
+
+  EXPECT_EXIT(send(), testing::ExitedWithCode(75), "");
+}
+
+TEST_F(StopRequestDeathTest, Sigusr2AsksForOneLineOfProgressAndNothingElse) {
+  const auto send = [] {
+    listen_to_signals();
+    std::raise(SIGUSR2);
+    const bool asked = take_progress_request();
+    tell(asked && !take_progress_request() && !StopRequest().requested());
+  };
+
+  EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");
+}
+
+TEST(StopRequest, TheEndOfItsTimeIsARequest) {
+  const StopRequest never;
+  const StopRequest now(0.0);
+
+  EXPECT_FALSE(never.requested());
+  EXPECT_EQ(never.reason(), "");
+  EXPECT_EQ(now.reason(), "the time limit");
+  EXPECT_THROW(now.check(), Stopped);
+}
+
+TEST(StopRequest, ALimitLeavesTimeForTheEnd) {
+  EXPECT_DOUBLE_EQ(stop_after(10), 35'640);         // 0.99 of it
+  EXPECT_DOUBLE_EQ(stop_after(0.5), 1'800 - 30);    // half a minute
+  EXPECT_DOUBLE_EQ(stop_after(10.0 / 3'600), 9.0);  // a tenth, where that is little
+}
+
+TEST(Deadlines, AreReadByNameOrAllAtOnce) {
+  const Deadlines some = parse_deadlines("tile=7,write=0.5");
+  const Deadlines all = parse_deadlines("3");
+
+  EXPECT_EQ(some.tile, 7);
+  EXPECT_EQ(some.write, 0.5);
+  EXPECT_EQ(some.read, Deadlines().read);
+  EXPECT_EQ(all.init, 3);
+  EXPECT_EQ(all.collective, 3);
+}
+
+TEST(Deadlines, AnythingElseIsRefused) {
+  for (const char* text :
+       {"tiles=3", "tile", "tile=", "tile=0", "tile=-1", "tile=nan", "tile=3s"}) {
+    EXPECT_THROW(parse_deadlines(text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace bulksim::test

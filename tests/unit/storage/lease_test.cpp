@@ -1,0 +1,196 @@
+#include "storage/run/lease.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/test_support.hpp"
+
+namespace bulksim::test {
+namespace {
+
+FileCalls& calls = system_file_calls();
+
+/// A world in which the test says who lives, and waiting moves a clock of its own.
+struct FakeWorld {
+  double time = 0.0;
+  std::int64_t living = 0;                         ///< the one other process that is alive
+  std::function<void(double)> while_waiting = {};  ///< what happens meanwhile
+
+  LeaseWorld of(const std::string& host, std::int64_t pid) {
+    LeaseWorld world;
+    world.self.host = host;
+    world.self.boot_id = "boot of " + host;
+    world.self.pid_namespace = "pid:[1]";
+    world.self.pid = pid;
+    world.self.start_time = 7;
+    world.runs = [this](std::int64_t process, std::int64_t) { return process == living; };
+    world.now = [this] { return time; };
+    world.wait = [this](double seconds) {
+      time += seconds;
+      if (while_waiting) while_waiting(time);
+    };
+    return world;
+  }
+};
+
+TEST(Lease, IsOneFileThatNamesItsHolderAndGoesWithIt) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  {
+    const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 11));
+    lease->set_phase("compute");
+
+    const auto holder = read_lease(calls, folder / "LOCK");
+
+    ASSERT_TRUE(holder);
+    EXPECT_EQ(holder->pid, 11);
+    EXPECT_EQ(holder->phase, "compute");
+    EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"LOCK"});
+  }
+  EXPECT_TRUE(list_directory(calls, folder.path()).empty());
+}
+
+TEST(Lease, OfALivingProcessOfThisMachineIsRefusedAtOnceAndNothingIsLeft) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  fake.living = 11;
+  const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 11));
+  const std::string before = read_file(folder / "LOCK");
+
+  const auto take = [&] { Lease::take(calls, folder / "LOCK", fake.of("a", 12)); };
+
+  expect_error(ExitCode::kCannotCreate, {"process 11", "host 'a'"}, take);
+  EXPECT_EQ(fake.time, 0.0);
+  EXPECT_EQ(read_file(folder / "LOCK"), before);
+  EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"LOCK"});
+}
+
+TEST(Lease, OfADeadProcessOfThisMachineIsTakenOverAtOnceAndTheOldHolderNotices) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  const auto dead = Lease::take(calls, folder / "LOCK", fake.of("a", 11));
+
+  const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 12));
+
+  EXPECT_EQ(fake.time, 0.0);
+  EXPECT_NO_THROW(lease->check());
+  expect_error(ExitCode::kCannotCreate, {"was lost", "process 12"}, [&] { dead->check(); });
+  EXPECT_TRUE(dead->lost());
+  EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"LOCK"});
+}
+
+TEST(Lease, AHolderThatHasLostItDoesNotRemoveThatOfAnother) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  auto dead = Lease::take(calls, folder / "LOCK", fake.of("a", 11));
+  const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 12));
+
+  dead.reset();
+
+  EXPECT_NO_THROW(lease->check());
+}
+
+TEST(Lease, OfAnotherHostIsRefusedWhenItsCounterRises) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  const auto remote = Lease::take(calls, folder / "LOCK", fake.of("b", 11));
+  fake.while_waiting = [&](double time) {
+    if (time > 9) remote->renew();
+  };
+
+  const auto take = [&] { Lease::take(calls, folder / "LOCK", fake.of("a", 12)); };
+
+  expect_error(ExitCode::kCannotCreate, {"host 'b'"}, take);
+  EXPECT_LT(fake.time, 15);
+  EXPECT_NO_THROW(remote->check());
+}
+
+TEST(Lease, OfAnotherHostIsTakenOverWhenItsCounterStandsStillForThirtySeconds) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  const auto remote = Lease::take(calls, folder / "LOCK", fake.of("b", 11));
+
+  const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 12));
+
+  EXPECT_GE(fake.time, 30);
+  EXPECT_LT(fake.time, 35);
+  EXPECT_NO_THROW(lease->check());
+  remote->renew();
+  EXPECT_TRUE(remote->lost());
+}
+
+TEST(Lease, OfAnEarlierStartOfTheSameSlurmJobIsTakenOverAtOnce) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  LeaseWorld first = fake.of("b", 11);
+  first.self.slurm_job = "4711";
+  LeaseWorld requeued = fake.of("a", 12);
+  requeued.self.slurm_job = "4711";
+  requeued.self.slurm_restart = 1;
+  const auto killed = Lease::take(calls, folder / "LOCK", first);
+
+  const auto lease = Lease::take(calls, folder / "LOCK", requeued);
+
+  EXPECT_EQ(fake.time, 0.0);
+  EXPECT_NO_THROW(lease->check());
+}
+
+TEST(Lease, TheOwnProcessNumberNeverCountsAsAnother) {
+  LeaseWorld world = this_machine();
+  LeaseHolder holder = world.self;
+
+  EXPECT_TRUE(world.runs(holder.pid, holder.start_time));
+  EXPECT_FALSE(world.runs(holder.pid, holder.start_time + 1));
+  EXPECT_EQ(liveness_of(holder, world), Liveness::kDead);
+  holder.pid = getppid();
+  EXPECT_EQ(liveness_of(holder, world), Liveness::kDead) << "another start time";
+}
+
+TEST(Lease, AFileThatNobodyUnderstandsCountsAsAHolderThatIsSilent) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  replace_file(calls, folder / "LOCK", "\0\0garbage");
+
+  const auto lease = Lease::take(calls, folder / "LOCK", fake.of("a", 12));
+
+  EXPECT_GE(fake.time, 30);
+  EXPECT_NO_THROW(lease->check());
+}
+
+TEST(Lease, OfManyWhoWantThatOfADeadHolderOneGetsIt) {
+  const TemporaryFolder folder;
+  FakeWorld dead_world;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder / ("LOCK" + std::to_string(round));
+    const auto dead = Lease::take(calls, path, dead_world.of("a", 1));
+    std::vector<std::unique_ptr<Lease>> leases(8);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < leases.size(); ++i) {
+        threads.emplace_back([&, i] {
+          FakeWorld own;
+          LeaseWorld world = own.of("a", 100 + static_cast<std::int64_t>(i));
+          world.runs = [](std::int64_t process, std::int64_t) { return process >= 100; };
+          try {
+            leases[i] = Lease::take(calls, path, world);
+          } catch (const Error&) {
+            // somebody else has it
+          }
+        });
+      }
+    }
+    int owners = 0;
+    for (const auto& lease : leases)
+      owners += lease ? 1 : 0;
+    EXPECT_EQ(owners, 1) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace bulksim::test
