@@ -11,7 +11,7 @@
 #include "bulksim/core/error.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "core/text/format_text.hpp"
 #include "job/cuda_bench.hpp"
 
@@ -41,9 +41,9 @@ std::int64_t longest_row(const CsrMatrix& matrix) {
   return longest;
 }
 
-UnitRows unit_rows(const CsrMatrix& canonical, Grid grid) {
-  UnitRows rows;
-  append_unit_rows(canonical.view(), grid, rows);
+QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint format) {
+  QuantizedRows rows;
+  append_quantized_rows(canonical.view(), format, rows);
   return rows;
 }
 
@@ -100,19 +100,19 @@ void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
 void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::ostream& out) {
   const CsrMatrix queries = read_canonical(calls, options.queries, options.query_limit);
   const CsrMatrix items = read_canonical(calls, options.items, options.item_limit);
-  const bool fine = std::min(longest_row(queries), longest_row(items)) <= kFineGridNonzeros;
-  const Grid grid = fine ? kFineGrid : kWideGrid;
+  const bool fine = std::min(longest_row(queries), longest_row(items)) <= kQ26Nonzeros;
+  const FixedPoint format = fine ? kQ26 : kQ30;
 
   if (options.backend == BenchBackend::kCuda) {
-    const CudaBenchmarkOptions cuda{.arithmetic = grid, .repeats = options.repeats};
+    const CudaBenchmarkOptions cuda{.arithmetic = format, .repeats = options.repeats};
     const auto cuda_rates =
-        benchmark_cuda_kernel(unit_rows(queries, grid), unit_rows(items, grid), cuda);
+        benchmark_cuda_kernel(quantized_rows(queries, format), quantized_rows(items, format), cuda);
     tell_cuda_rates(cuda_rates, options.format, out);
     return;
   }
   const KernelRates rates = benchmark_kernel(
-      unit_rows(queries, grid), unit_rows(items, grid),
-      {grid, options.threads, options.repeats, options.simd, options.softmax_scale});
+      quantized_rows(queries, format), quantized_rows(items, format),
+      {format, options.threads, options.repeats, options.simd, options.softmax_scale});
 
   const double pairs = static_cast<double>(queries.rows()) * static_cast<double>(items.rows());
   const auto result = to_json(options, rates, pairs);

@@ -1,13 +1,13 @@
 #include "sparse/antidiagonal.hpp"
 
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 
 namespace {
 
-void append_unit_row(CsrView rows, std::int64_t row, std::int64_t position, CsrMatrix& out) {
+void append_quantized_row(CsrView rows, std::int64_t row, std::int64_t position, CsrMatrix& out) {
   const RowScale scale = row_scale(rows.values_of(row));
   for (const Column column : rows.columns_of(row)) {
     out.col_indices.push_back(static_cast<Column>(position * rows.columns + column));
@@ -25,7 +25,7 @@ CsrMatrix group_rows(CsrView canonical, std::int64_t stride, GroupOrder order) {
     for (std::int64_t position = 0; position < stride; ++position) {
       const std::int64_t row =
           first + (order == GroupOrder::kForward ? position : stride - 1 - position);
-      if (row < canonical.rows()) append_unit_row(canonical, row, position, groups);
+      if (row < canonical.rows()) append_quantized_row(canonical, row, position, groups);
     }
     groups.row_offsets.push_back(static_cast<std::int64_t>(groups.values.size()));
   }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 

@@ -14,7 +14,8 @@ std::uint32_t RankedSet::rank() {
   return members;
 }
 
-Vocabulary::Vocabulary(const UnitRows& queries) : columns_(static_cast<Column>(queries.columns)) {
+Vocabulary::Vocabulary(const QuantizedRows& queries)
+    : columns_(static_cast<Column>(queries.columns)) {
   members_.reset(columns_);
   for (const Column column : queries.col_indices)
     members_.insert(column);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
@@ -55,7 +55,7 @@ class RankedSet {
 class Vocabulary {
  public:
   Vocabulary() : labels_(1) { members_.reset(columns_); }
-  explicit Vocabulary(const UnitRows& queries);
+  explicit Vocabulary(const QuantizedRows& queries);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()) - 1; }
   /// Label of a column, or RankedSet::kAbsent.

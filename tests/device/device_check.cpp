@@ -54,18 +54,18 @@ class Sink final : public TileSink {
 
 struct Problem {
   TileGrid grid;
-  Grid arithmetic;
+  FixedPoint arithmetic;
   QueryBatch queries;
-  UnitRows items;
+  QuantizedRows items;
 
-  Problem(std::string_view preset, MatrixShape shape, TileShape tile, Grid wanted)
+  Problem(std::string_view preset, MatrixShape shape, TileShape tile, FixedPoint wanted)
       : grid(shape, tile), arithmetic(wanted) {
     const SyntheticCorpus corpus(find_corpus_preset(preset), 1);
     CsrMatrix rows;
     corpus.generate(CorpusSide::kQueries, {0, shape.queries}, rows);
-    append_unit_rows(rows.view(), arithmetic, queries.rows);
+    append_quantized_rows(rows.view(), arithmetic, queries.rows);
     corpus.generate(CorpusSide::kItems, {0, shape.items}, rows);
-    append_unit_rows(rows.view(), arithmetic, items);
+    append_quantized_rows(rows.view(), arithmetic, items);
     queries.range = {0, shape.queries};
   }
 
@@ -111,14 +111,12 @@ bool check() {
     std::string_view preset;
     MatrixShape shape;
     TileShape tile;
-    Grid arithmetic;
+    FixedPoint arithmetic;
   };
-  const Case cases[] = {{"titles43", {1, 1}, {1, 1}, kFineGrid},
-                        {"titles43", {33, 1023}, {32, 1023}, kFineGrid},
-                        {"splade", {31, 1025}, {16, 1025}, kFineGrid},
-                        {"splade", {65, 3000}, {32, 1500}, kWideGrid},
-                        {"trigrams", {100, 9000}, {64, 4096}, kFineGrid},
-                        {"titles", {50, 5000}, {50, 31}, kFineGrid}};
+  const Case cases[] = {
+      {"titles43", {1, 1}, {1, 1}, kQ26},          {"titles43", {33, 1023}, {32, 1023}, kQ26},
+      {"splade", {31, 1025}, {16, 1025}, kQ26},    {"splade", {65, 3000}, {32, 1500}, kQ30},
+      {"trigrams", {100, 9000}, {64, 4096}, kQ26}, {"titles", {50, 5000}, {50, 31}, kQ26}};
   bool right = true;
   for (const Case& c : cases) {
     const Problem problem(c.preset, c.shape, c.tile, c.arithmetic);
@@ -218,13 +216,11 @@ bool bench(bool small) {
   std::printf("{\"schema\": 1, \"cases\": [");
   const char* separator = "";
   for (const Case& c : cases) {
-    const Problem problem(c.preset, c.shape, tile, kFineGrid);
-    const CudaKernelRates rates =
-        cuda::run_kernel_bench(problem.queries.rows, problem.items,
-                               {.arithmetic = kFineGrid,
-                                .repeats = small ? 1 : 5,
-                                .baseline_items = small ? 512 : 131'072},
-                               why_not.empty() ? &cusparse : nullptr, why_not);
+    const Problem problem(c.preset, c.shape, tile, kQ26);
+    const CudaKernelRates rates = cuda::run_kernel_bench(
+        problem.queries.rows, problem.items,
+        {.arithmetic = kQ26, .repeats = small ? 1 : 5, .baseline_items = small ? 512 : 131'072},
+        why_not.empty() ? &cusparse : nullptr, why_not);
     const double whole = time_pipeline(problem);
     const double bytes = static_cast<double>(problem.grid.count() * tile.cells()) * 4.0;
     const double busy = bytes / rates.download_rate / whole;

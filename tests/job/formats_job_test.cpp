@@ -125,7 +125,7 @@ TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
   ASSERT_EQ(run("double.jsonl", "", "jsonl"), 0) << sentence_;
 
   if (world().rank() != 0) return;
-  const UnitRows unit = unit_rows(rows);
+  const QuantizedRows unit = quantized_rows(rows);
   EXPECT_EQ(matrix("npz"), reference(unit, unit));
   // its columns are only those that occur: other numbers, and the same cosines
   EXPECT_EQ(matrix("jsonl"), matrix("npz"));

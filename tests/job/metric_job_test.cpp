@@ -28,8 +28,8 @@ class MetricJob : public JobBench {
     return SimilarityReader::open(calls, config.output)
         .read({0, queries_.rows()}, {0, items_.rows()});
   }
-  std::vector<float> wanted(Grid grid) const {
-    return reference(unit_rows(queries_, grid), unit_rows(items_, grid), grid);
+  std::vector<float> wanted(FixedPoint format) const {
+    return reference(quantized_rows(queries_, format), quantized_rows(items_, format), format);
   }
   std::string verdict() const {
     VerifyOptions options;
@@ -51,7 +51,7 @@ TEST(DotJob, ValuesOfAnyKindHaveTheBitsOfTheDefinition) {
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
-  EXPECT_EQ(job.matrix(), job.wanted(kDotGrid));
+  EXPECT_EQ(job.matrix(), job.wanted(kDotQ26));
   EXPECT_EQ(job.verdict(), "whole");
 }
 
@@ -61,7 +61,7 @@ TEST(DotJob, IntegersGiveIntegers) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   const auto matrix = job.matrix();
-  EXPECT_EQ(matrix, job.wanted(kIntegerGrid));
+  EXPECT_EQ(matrix, job.wanted(kDotIntegers));
   EXPECT_TRUE(std::ranges::all_of(matrix, [](float v) { return v == std::trunc(v); }));
   EXPECT_GT(*std::ranges::max_element(matrix), 100.0f);
   EXPECT_EQ(job.verdict(), "whole");
@@ -75,7 +75,7 @@ TEST(DotJob, TheBestOfIntegersAreAStableSortWithTrueTies) {
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
-  const auto matrix = job.wanted(kIntegerGrid);
+  const auto matrix = job.wanted(kDotIntegers);
   std::vector<std::int64_t> items;
   std::vector<float> scores;
   PairFileReader::open(calls, job.config.output)->read({0, 90}, items, scores);
@@ -137,7 +137,7 @@ TEST(Float16Job, EveryCellIsTheHalfEvenRoundingOfTheFloat32) {
 
     ASSERT_EQ(job.run(), 0) << job.sentence;
 
-    std::vector<float> want = job.wanted(kFineGrid);
+    std::vector<float> want = job.wanted(kQ26);
     for (float& value : want)
       value = widen_half(round_to_half(value));
     EXPECT_EQ(job.matrix(), want);

@@ -26,7 +26,7 @@ std::string pairs_in(const std::string& path, const std::string& group = "pairs"
 }
 
 std::string expected(const CsrMatrix& queries, const CsrMatrix& items, const ResultCut& cut) {
-  const auto matrix = reference(unit_rows(queries), unit_rows(items));
+  const auto matrix = reference(quantized_rows(queries), quantized_rows(items));
   std::string text;
   for (std::size_t cell = 0; cell < matrix.size(); ++cell) {
     const auto query = static_cast<std::int64_t>(cell) / items.rows();
@@ -112,7 +112,7 @@ TEST(PairsJob, TheBestAreThoseOfAStableSortOfTheMatrix) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   if (world().rank() != 0) return;
-  const auto matrix = reference(unit_rows(queries), unit_rows(items));
+  const auto matrix = reference(quantized_rows(queries), quantized_rows(items));
   const h5::File file = h5::open_file(job.config.output);
   const auto found_items = read_array<std::int64_t>(file, "topk/items", H5T_NATIVE_INT64);
   const auto found_scores = read_array<float>(file, "topk/scores", H5T_NATIVE_FLOAT);

@@ -39,13 +39,13 @@ class Job {
   }
 
   /// At rank 0: the published matrix has the bits of the definition.
-  void expect_reference(Grid arithmetic = kFineGrid) const {
+  void expect_reference(FixedPoint arithmetic = kQ26) const {
     if (world().rank() != 0) return;
     const auto reader = SimilarityReader::open(system_file_calls(), config.output);
     ASSERT_EQ(reader.grid().shape(), (MatrixShape{queries_.rows(), items_.rows()}));
     const auto got = reader.read({0, queries_.rows()}, {0, items_.rows()});
-    const auto want = reference(canonical_unit(queries_, arithmetic),
-                                canonical_unit(items_, arithmetic), arithmetic);
+    const auto want = reference(canonical_quantized(queries_, arithmetic),
+                                canonical_quantized(items_, arithmetic), arithmetic);
     ASSERT_EQ(got.size(), want.size());
     EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0);
   }
@@ -68,9 +68,9 @@ class Job {
   std::string sentence;
 
  private:
-  static UnitRows canonical_unit(CsrMatrix rows, Grid arithmetic) {
+  static QuantizedRows canonical_quantized(CsrMatrix rows, FixedPoint arithmetic) {
     canonicalize(rows, Irregular::kAccept, "rows", 0);
-    return unit_rows(rows, arithmetic);
+    return quantized_rows(rows, arithmetic);
   }
 
   CsrMatrix queries_;
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Odd, Tiles,
                                   std::to_string(shape.param.items);
                          });
 
-TEST(SimilarityJob, LongRowsTakeTheWideGrid) {
+TEST(SimilarityJob, LongRowsTakeQ30) {
   Random random(12);
   std::vector<Entries> lists(3);
   for (Column column = 0; column < 10'000; ++column) {
@@ -176,7 +176,7 @@ TEST(SimilarityJob, LongRowsTakeTheWideGrid) {
 
   ASSERT_EQ(job.run(), 0);
 
-  job.expect_reference(kWideGrid);
+  job.expect_reference(kQ30);
 }
 
 TEST(SimilarityJob, QueriesInBatchesGiveTheSameFiles) {

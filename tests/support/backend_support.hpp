@@ -93,8 +93,8 @@ class FullDisk final : public TileSink {
 };
 
 /// Rows [begin, end) of `rows`.
-inline UnitRows slice_of(const UnitRows& rows, RowRange range) {
-  UnitRows slice;
+inline QuantizedRows slice_of(const QuantizedRows& rows, RowRange range) {
+  QuantizedRows slice;
   slice.columns = rows.columns;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const auto columns = rows.columns_of(row);
@@ -110,16 +110,16 @@ inline UnitRows slice_of(const UnitRows& rows, RowRange range) {
 /// Queries and items with the tiles of their product.
 struct BackendProblem {
   TileGrid grid;
-  Grid arithmetic;
+  FixedPoint arithmetic;
   QueryBatch queries;
-  UnitRows items;
+  QuantizedRows items;
 
-  BackendProblem(MatrixShape shape, TileShape tile, Grid arithmetic_grid = kFineGrid)
+  BackendProblem(MatrixShape shape, TileShape tile, FixedPoint arithmetic_grid = kQ26)
       : grid(shape, tile), arithmetic(arithmetic_grid) {
     queries.range = {0, shape.queries};
-    const auto make_rows = arithmetic == kIntegerGrid ? integer_rows : random_rows;
-    queries.rows = unit_rows(make_rows(shape.queries, 200, 12, 1), arithmetic);
-    items = unit_rows(make_rows(shape.items, 200, 15, 2), arithmetic);
+    const auto make_rows = arithmetic == kDotIntegers ? integer_rows : random_rows;
+    queries.rows = quantized_rows(make_rows(shape.queries, 200, 12, 1), arithmetic);
+    items = quantized_rows(make_rows(shape.items, 200, 15, 2), arithmetic);
   }
 
   /// The items of some columns of tiles, with all their tiles.

@@ -19,7 +19,7 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim::test {
 
@@ -133,15 +133,15 @@ inline CsrMatrix integer_rows(std::int64_t rows, std::int64_t columns, std::int6
   return matrix;
 }
 
-inline UnitRows unit_rows(const CsrMatrix& canonical, Grid arithmetic = kFineGrid) {
-  UnitRows rows;
-  append_unit_rows(canonical.view(), arithmetic, rows);
+inline QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint arithmetic = kQ26) {
+  QuantizedRows rows;
+  append_quantized_rows(canonical.view(), arithmetic, rows);
   return rows;
 }
 
 /// The whole matrix by the definition: one merge a pair. Row-major.
-inline std::vector<float> reference(const UnitRows& queries, const UnitRows& items,
-                                    Grid arithmetic = kFineGrid) {
+inline std::vector<float> reference(const QuantizedRows& queries, const QuantizedRows& items,
+                                    FixedPoint arithmetic = kQ26) {
   std::vector<float> matrix;
   matrix.reserve(static_cast<std::size_t>(queries.rows() * items.rows()));
   for (std::int64_t q = 0; q < queries.rows(); ++q) {

@@ -10,8 +10,8 @@
 #include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
@@ -70,13 +70,13 @@ class TileSink {
 /// A batch of query rows that stays in the backend.
 struct QueryBatch {
   RowRange range;  ///< rows of the matrix; begins at a tile border
-  UnitRows rows;
+  QuantizedRows rows;
 };
 
 /// Item rows in flight and the tiles they are needed for.
 struct ItemChunk {
   RowRange range;  ///< rows of the matrix; begins at a tile border
-  UnitRows rows;
+  QuantizedRows rows;
   std::vector<TileId> tiles;  ///< by column, then row; all within the query batch and this range
   /// Tiles of later chunks of the batch. Moves no bit: with many to come, a thread takes more tiles
   /// at once.
@@ -125,7 +125,7 @@ enum class Simd {
 /// What a CPU backend computes with; no choice here changes a bit of a result.
 struct CpuBackendOptions {
   TileGrid grid;
-  Grid arithmetic;
+  FixedPoint arithmetic;
   int threads = 1;
   std::int64_t chunks_in_flight = 2;  ///< that `submit` does not wait for
   Simd simd = Simd::kBest;

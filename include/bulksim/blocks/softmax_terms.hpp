@@ -107,7 +107,7 @@ BULKSIM_HOST_DEVICE std::int32_t exp_term(float cosine, const BlockExp& block) {
 }
 
 /// A cosine in units of the grid, exact; `inverse_one` is that of the grid.
-BULKSIM_HOST_DEVICE std::int64_t in_grid_units(float cosine, float inverse_one) {
+BULKSIM_HOST_DEVICE std::int64_t in_steps(float cosine, float inverse_one) {
   return static_cast<std::int64_t>(cosine / inverse_one);
 }
 
@@ -122,7 +122,7 @@ inline BlockTerm block_term(std::span<const float> cosines, std::int64_t zeros, 
   std::int64_t sum = zeros * exp_term(0.0f, block);
   for (const float cosine : cosines)
     sum += exp_term(cosine, block);
-  return {in_grid_units(largest, inverse_one), sum};
+  return {in_steps(largest, inverse_one), sum};
 }
 
 /// exp(s d) for the distance d <= 0 of two sums in units of the grid, in float64: relative error

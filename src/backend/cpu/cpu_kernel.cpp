@@ -101,10 +101,10 @@ CpuKernel CpuKernel::choose(Simd simd) {
   return CpuKernel(hwy::TargetName(target), entry(HWY_DISPATCH_TABLE(functions), target)());
 }
 
-BlockFunction CpuKernel::function(Grid grid, Signs signs, Identities identities,
+BlockFunction CpuKernel::function(FixedPoint format, Signs signs, Identities identities,
                                   Terms terms) const {
-  const KernelVariants& variants = grid.metric == Metric::kDot    ? functions_.dots
-                                   : grid == kWideGrid            ? functions_.wide
+  const KernelVariants& variants = format.metric == Metric::kDot  ? functions_.dots
+                                   : format == kQ30               ? functions_.wide
                                    : signs == Signs::kNonNegative ? functions_.non_negative
                                                                   : functions_.any_sign;
   return variants.functions[identities == Identities::kRowsAndColumns][terms == Terms::kOn];

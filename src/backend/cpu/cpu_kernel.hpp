@@ -11,7 +11,7 @@
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 
@@ -75,8 +75,8 @@ struct BlockTask {
   std::int64_t term_stride = 0;  ///< terms from one query to the next
   ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
-  /// For dot products: UnitRows::norms of the queries, and of the items of the block, the latter
-  /// aligned and padded_items() long.
+  /// For dot products: QuantizedRows::norms of the queries, and of the items of the block, the
+  /// latter aligned and padded_items() long.
   const double* query_norms = nullptr;
   const double* item_norms = nullptr;
 };
@@ -90,8 +90,8 @@ enum class Identities {
 /// Whether the terms of the block sums are formed.
 enum class Terms { kOff, kOn };
 
-/// Computes a task with the `inverse_one` of its grid. Returns the number of row identities that do
-/// not hold.
+/// Computes a task with the `inverse_one` of its format. Returns the number of row identities that
+/// do not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
 
 /// By Identities and Terms.
@@ -119,7 +119,7 @@ class CpuKernel {
   const std::string& name() const { return name_; }        ///< "AVX3"
   std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
   /// `signs` are those of queries and items together.
-  BlockFunction function(Grid grid, Signs signs, Identities identities,
+  BlockFunction function(FixedPoint format, Signs signs, Identities identities,
                          Terms terms = Terms::kOff) const;
   /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
   void stream(float* out, std::size_t size) const { functions_.stream(out, size); }

@@ -44,7 +44,8 @@ double timed(int threads, const std::function<void(int)>& work) {
 
 class Benchmark {
  public:
-  Benchmark(const UnitRows& queries, const UnitRows& items, const KernelBenchmarkOptions& options)
+  Benchmark(const QuantizedRows& queries, const QuantizedRows& items,
+            const KernelBenchmarkOptions& options)
       : options_(options),
         kernel_(CpuKernel::choose(options.simd)),
         vocabulary_(queries),
@@ -178,7 +179,7 @@ class Benchmark {
 
 }  // namespace
 
-KernelRates benchmark_kernel(const UnitRows& queries, const UnitRows& items,
+KernelRates benchmark_kernel(const QuantizedRows& queries, const QuantizedRows& items,
                              const KernelBenchmarkOptions& options) {
   return Benchmark(queries, items, options).run();
 }

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "bulksim/backend/similarity_backend.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
 struct KernelBenchmarkOptions {
-  Grid arithmetic;
+  FixedPoint arithmetic;
   int threads = 1;
   int repeats = 5;
   Simd simd = Simd::kBest;
@@ -34,7 +34,7 @@ struct KernelRates {
 };
 
 /// Computes all pairs `repeats` times into buffers that stay in the cache.
-KernelRates benchmark_kernel(const UnitRows& queries, const UnitRows& items,
+KernelRates benchmark_kernel(const QuantizedRows& queries, const QuantizedRows& items,
                              const KernelBenchmarkOptions& options);
 
 }  // namespace bulksim

@@ -173,7 +173,7 @@ HWY_INLINE BlockTerm term_of(const float* HWY_RESTRICT cosines, std::size_t size
                                ? sum_terms<Reach::kAll>(cosines, size, e)
                                : sum_terms<Reach::kSome>(cosines, size, e);
   const std::int64_t more = missing * hn::GetLane(exp_terms<Reach::kSome>(filler, e));
-  return {in_grid_units(hn::GetLane(largest), inverse_one), sum + more};
+  return {in_steps(hn::GetLane(largest), inverse_one), sum + more};
 }
 
 /// As block_term, of cosines from `least_cosine` on. The list is filled up with one value, whose

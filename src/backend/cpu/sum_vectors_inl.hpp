@@ -16,7 +16,7 @@
 
 #include <hwy/highway.h>
 
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bulksim {
@@ -104,7 +104,7 @@ struct Scale {
   const double* item_norms;  ///< the same, by item of the block, padded like it
 };
 
-/// Sums on the grid 2^-26 are exact in float64, so that its conversion to float32 is the rounding.
+/// Sums in Q26 are exact in float64, so that its conversion to float32 is the rounding.
 template <class Signed>
 struct FineCosines {
   static constexpr std::int64_t kZero = Signed::kZero;
@@ -151,7 +151,7 @@ struct NonNegative {
   }
 };
 
-/// Sums on the grid 2^-30 have more than 53 bits: they are rounded once, one by one.
+/// Sums in Q30 have more than 53 bits: they are rounded once, one by one.
 struct WideCosines {
   static constexpr std::int64_t kZero = 0;
   static constexpr float kLeast = -1.0f;

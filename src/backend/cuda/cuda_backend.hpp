@@ -33,7 +33,7 @@ CudaDevice find_cuda_device(int node_rank, const std::string& module = kCudaModu
 /// What a CUDA backend computes with; no choice here changes a bit of a result.
 struct CudaBackendOptions {
   TileGrid grid;
-  Grid arithmetic;
+  FixedPoint arithmetic;
   int node_rank = 0;                  ///< the device is this modulo the devices that can be seen
   int writers = 2;                    ///< threads that check finished tiles and hand them on
   int pinned_tiles = 8;               ///< tiles in pinned host memory, on their way out

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/cuda/cuda_backend.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
@@ -14,7 +14,7 @@ namespace bulksim {
 inline constexpr char kCudaBenchModule[] = "libbulksim_cuda_bench.so";
 
 struct CudaBenchmarkOptions {
-  Grid arithmetic;
+  FixedPoint arithmetic;
   int repeats = 5;
   std::int64_t baseline_queries = 1024;   ///< the baselines multiply the first so many queries
   std::int64_t baseline_items = 131'072;  ///< with the first so many items, far below 2^20 rows
@@ -48,7 +48,7 @@ struct CudaKernelRates {
 
 /// Computes all pairs of `queries` and the first 262,144 of `items` on the device. Throws as
 /// `make_cuda_backend`.
-CudaKernelRates benchmark_cuda_kernel(const UnitRows& queries, const UnitRows& items,
+CudaKernelRates benchmark_cuda_kernel(const QuantizedRows& queries, const QuantizedRows& items,
                                       const CudaBenchmarkOptions& options);
 
 }  // namespace bulksim

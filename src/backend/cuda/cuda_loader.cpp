@@ -46,10 +46,10 @@ std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& op
   return std::unique_ptr<PairBackend>(make(options, cut));
 }
 
-CudaKernelRates benchmark_cuda_kernel(const UnitRows& queries, const UnitRows& items,
+CudaKernelRates benchmark_cuda_kernel(const QuantizedRows& queries, const QuantizedRows& items,
                                       const CudaBenchmarkOptions& options) {
-  using Benchmark =
-      void (*)(const UnitRows&, const UnitRows&, const CudaBenchmarkOptions&, CudaKernelRates&);
+  using Benchmark = void (*)(const QuantizedRows&, const QuantizedRows&,
+                             const CudaBenchmarkOptions&, CudaKernelRates&);
   const auto benchmark = function_of<Benchmark>(options.module, "bulksim_benchmark_cuda_kernel");
   CudaKernelRates rates;
   benchmark(queries, items, options, rates);

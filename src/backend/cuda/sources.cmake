@@ -25,7 +25,7 @@ set(BULKSIM_CUDA_NEEDS
   core/run/kernel_log.cpp
   core/run/watchdog.cpp
   sparse/csr_matrix.cpp
-  sparse/unit_rows.cpp
+  sparse/quantized_rows.cpp
   sparse/vocabulary.cpp)
 
 foreach(list BULKSIM_CUDA_SOURCES BULKSIM_CUDA_BENCH_SOURCES BULKSIM_NCCL_SOURCES BULKSIM_CUDA_NEEDS)

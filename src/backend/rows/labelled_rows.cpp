@@ -2,7 +2,7 @@
 
 namespace bulksim {
 
-void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary) {
+void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary) {
   offsets_.reserve(static_cast<std::size_t>(range.size()) + 1);
   offsets_.assign(1, 0);
   take_norms(rows, range);
@@ -29,7 +29,7 @@ void LabelledRows::assign(const UnitRows& rows, RowRange range, const Vocabulary
   if (signs < 0) signs_ = Signs::kAny;
 }
 
-void LabelledRows::take_norms(const UnitRows& rows, RowRange range) {
+void LabelledRows::take_norms(const QuantizedRows& rows, RowRange range) {
   norms_.clear();
   unit_ = 1.0;
   if (rows.norms.empty() || range.empty()) return;

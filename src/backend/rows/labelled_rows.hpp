@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "sparse/vocabulary.hpp"
 
 namespace bulksim {
@@ -25,12 +25,13 @@ enum class Signs { kAny, kNonNegative };
 class LabelledRows {
  public:
   /// Replaces the rows by `range` of `rows` and keeps the memory.
-  void assign(const UnitRows& rows, RowRange range, const Vocabulary& vocabulary);
+  void assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
-  /// The largest UnitRows::norms of the rows, 1 without these, and that of a row in proportion.
+  /// The largest QuantizedRows::norms of the rows, 1 without these, and that of a row in
+  /// proportion.
   double unit() const { return unit_; }
   double norm(std::int64_t row) const {
     return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
@@ -50,7 +51,7 @@ class LabelledRows {
   }
 
  private:
-  void take_norms(const UnitRows& rows, RowRange range);
+  void take_norms(const QuantizedRows& rows, RowRange range);
 
   std::vector<std::int64_t> offsets_{0};
   std::vector<LabelledEntry> entries_;  // those behind the last offset mean nothing

@@ -41,15 +41,15 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
   return cells;
 }
 
-bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
-                 std::int64_t item, Grid grid) {
-  const float expected = exact_score(queries, query, items, item, grid);
+bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
+                 const QuantizedRows& items, std::int64_t item, FixedPoint format) {
+  const float expected = exact_score(queries, query, items, item, format);
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
 }
 
 bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
-                ExpScale scale, Grid grid) {
-  return term == (has_values ? block_term(cosines, 0, scale, inverse_one(grid)) : BlockTerm{});
+                ExpScale scale, FixedPoint format) {
+  return term == (has_values ? block_term(cosines, 0, scale, inverse_one(format)) : BlockTerm{});
 }
 
 Error wrong_twice(TileId tile) {

@@ -10,8 +10,8 @@
 #include "bulksim/blocks/softmax_terms.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/tile_grid.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
@@ -42,15 +42,15 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
                                               std::int64_t items);
 
 /// Whether a score has exactly the bits that a merge of its two rows gives.
-bool is_score_of(float value, const UnitRows& queries, std::int64_t query, const UnitRows& items,
-                 std::int64_t item, Grid grid);
+bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
+                 const QuantizedRows& items, std::int64_t item, FixedPoint format);
 
 /// Of the sampled cells one in so many also has the term of its row and fine block formed again.
 inline constexpr std::size_t kCellsPerTerm = 32;
 
 /// Whether a term is, by its definition, that of these cosines of one row and fine block.
 bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
-                ExpScale scale, Grid grid);
+                ExpScale scale, FixedPoint format);
 
 /// The checks of a tile failed twice: names tile and host.
 Error wrong_twice(TileId tile);

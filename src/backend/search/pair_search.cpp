@@ -20,7 +20,7 @@ constexpr std::size_t kCandidatesAhead = 3;
 
 }  // namespace
 
-PairSearch::PairSearch(Grid arithmetic, const SearchKernel& kernel)
+PairSearch::PairSearch(FixedPoint arithmetic, const SearchKernel& kernel)
     : arithmetic_(arithmetic), kernel_(kernel), histogram_(kBins) {
   sums_.require(kSearchItems);
   std::fill_n(sums_.data(), kSearchItems, 0);

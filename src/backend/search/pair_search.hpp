@@ -11,7 +11,7 @@
 #include "backend/search/search_kernel.hpp"
 #include "backend/search/search_queries.hpp"
 #include "bulksim/backend/pair_backend.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 
@@ -43,7 +43,7 @@ struct ExactPair {
 /// sqrt(n) 2^14 + n / 4 for n entries, since each factor is off by half of one.
 class PairSearch {
  public:
-  PairSearch(Grid arithmetic, const SearchKernel& kernel);
+  PairSearch(FixedPoint arithmetic, const SearchKernel& kernel);
 
   void begin_queries(const SearchQueries& queries);
   /// Appends the sums of all items that can pass, items ascending, and perhaps of others; false
@@ -89,7 +89,7 @@ class PairSearch {
   static constexpr std::size_t kBins = 1024;  // of the histogram of sums
   static constexpr int kBinShift = 19;        // 2^28 / 512
 
-  Grid arithmetic_;
+  FixedPoint arithmetic_;
   const SearchKernel& kernel_;
   const SearchQueries* queries_ = nullptr;
   PairWork work_;

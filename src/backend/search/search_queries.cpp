@@ -16,7 +16,7 @@ constexpr std::int64_t kBandEnds[kBands] = {1, 2, 3, 4, 6, 8, 16, 32};
 
 SearchQueries::SearchQueries(const QueryBatch& queries)
     : batch_(&queries), vocabulary_(queries.rows) {
-  const UnitRows& rows = queries.rows;
+  const QuantizedRows& rows = queries.rows;
   offsets_.reserve(static_cast<std::size_t>(rows.rows()) + 1);
   entries_.reserve(static_cast<std::size_t>(rows.nnz()));
   norms_.reserve(static_cast<std::size_t>(rows.rows()));

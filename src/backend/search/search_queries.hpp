@@ -23,7 +23,7 @@ inline constexpr std::size_t kBands = 8;
 /// One entry of a query, ready for searching.
 struct SearchEntry {
   std::uint32_t label;
-  std::int32_t value;   ///< on the grid
+  std::int32_t value;   ///< quantized
   std::int32_t coarse;  ///< round(value / norm * 2^14)
   float weight;         ///< |value| / norm, rounded up
 };
@@ -41,9 +41,9 @@ class SearchQueries {
     const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row) + 1]);
     return std::span(entries_).subspan(begin, end - begin);
   }
-  /// Length of a query row on the grid.
+  /// Length of a query row quantized.
   double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
-  /// Its UnitRows::norms, 1 without these.
+  /// Its QuantizedRows::norms, 1 without these.
   double unit(std::int64_t row) const {
     const auto& norms = batch_->rows.norms;
     return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];

@@ -8,7 +8,7 @@
 #include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 #include "formats/row_stream.hpp"
 #include "storage/run/tile_log.hpp"
 

@@ -7,8 +7,8 @@
 
 namespace bulksim {
 
-UnitRows RowReader::read(RowRange range) {
-  UnitRows out;
+QuantizedRows RowReader::read(RowRange range) {
+  QuantizedRows out;
   const auto nnz = static_cast<std::size_t>(survey_.nnz_of(range));
   out.row_offsets.reserve(static_cast<std::size_t>(range.size()) + 1);
   out.col_indices.reserve(nnz);
@@ -21,7 +21,7 @@ UnitRows RowReader::read(RowRange range) {
   return out;
 }
 
-void RowReader::append(RowRange range, UnitRows& out) {
+void RowReader::append(RowRange range, QuantizedRows& out) {
   // whole frames, so that each can be compared with its digest
   const RowRange frames{range.begin / kFrameRows * kFrameRows,
                         std::min(divide_up(range.end, kFrameRows) * kFrameRows, survey_.rows)};
@@ -40,8 +40,8 @@ void RowReader::append(RowRange range, UnitRows& out) {
                                             "); nothing was published, run the same command again");
     }
   }
-  append_unit_rows(rows_.view().slice({range.begin - frames.begin, range.end - frames.begin}),
-                   arithmetic_, out);
+  append_quantized_rows(rows_.view().slice({range.begin - frames.begin, range.end - frames.begin}),
+                        arithmetic_, out);
 }
 
 }  // namespace bulksim

@@ -5,7 +5,7 @@
 #include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "job/input/survey.hpp"
 
 namespace bulksim {
@@ -20,20 +20,20 @@ class RowReader {
  public:
   /// `source` and `survey` must outlive the reader.
   RowReader(const MatrixSource& source, const InputSurvey& survey, std::int64_t columns,
-            Grid arithmetic)
+            FixedPoint arithmetic)
       : source_(source), survey_(survey), columns_(columns), arithmetic_(arithmetic) {}
 
-  /// Rows of a range, canonical and on the grid. Throws Error (75) when a frame is not the one that
+  /// Rows of a range, canonical and quantized. Throws Error (75) when a frame is not the one that
   /// was surveyed.
-  UnitRows read(RowRange range);
+  QuantizedRows read(RowRange range);
 
  private:
-  void append(RowRange range, UnitRows& out);
+  void append(RowRange range, QuantizedRows& out);
 
   const MatrixSource& source_;
   const InputSurvey& survey_;
   std::int64_t columns_;
-  Grid arithmetic_;
+  FixedPoint arithmetic_;
   CsrMatrix rows_;
 };
 

@@ -9,7 +9,7 @@
 #include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 #include "bulksim/sparse/row_survey.hpp"
 #include "comm/communicator.hpp"
 

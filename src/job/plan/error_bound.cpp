@@ -14,12 +14,12 @@ namespace {
 constexpr double kPromisedError = 1e-6;
 
 /// By Cauchy-Schwarz no sum of any products of two rows is larger than the product of their norms.
-Grid choose_dot_arithmetic(const Surveys& surveys) {
+FixedPoint choose_dot_arithmetic(const Surveys& surveys) {
   constexpr double kMostFloat = std::numeric_limits<float>::max();
   const double largest = largest_product(surveys);
   const bool integers = surveys.queries.values.integers && surveys.items.values.integers;
   const double most = integers ? 0x1p53 : kMostFloat;
-  if (largest <= most * (1 - 0x1p-40)) return integers ? kIntegerGrid : kDotGrid;
+  if (largest <= most * (1 - 0x1p-40)) return integers ? kDotIntegers : kDotQ26;
   throw Error(ExitCode::kDataError,
               formatted("dot products may reach %.4g, over %s: scale the values down", largest,
                         integers ? "2^53, up to which integers are exact" : "the largest float32"));
@@ -27,10 +27,10 @@ Grid choose_dot_arithmetic(const Surveys& surveys) {
 
 }  // namespace
 
-Grid choose_arithmetic(const Surveys& surveys, Metric metric) {
+FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric) {
   if (metric == Metric::kDot) return choose_dot_arithmetic(surveys);
   const std::int64_t shared = std::min(surveys.queries.longest_row, surveys.items.longest_row);
-  const Grid arithmetic = shared > kFineGridNonzeros ? kWideGrid : kFineGrid;
+  const FixedPoint arithmetic = shared > kQ26Nonzeros ? kQ30 : kQ26;
   const double bound = proven_bound(surveys, arithmetic);
   if (bound > kPromisedError) {
     throw Error(ExitCode::kDataError,
@@ -45,7 +45,7 @@ double largest_product(const Surveys& surveys) {
   return surveys.queries.values.longest * surveys.items.values.longest;
 }
 
-double proven_bound(const Surveys& surveys, Grid arithmetic) {
+double proven_bound(const Surveys& surveys, FixedPoint arithmetic) {
   const auto n_q = static_cast<double>(surveys.queries.longest_row);
   const auto n_i = static_cast<double>(surveys.items.longest_row);
   const double shared = std::min(n_q, n_i);

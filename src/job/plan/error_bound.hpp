@@ -2,17 +2,17 @@
 
 #include <string>
 
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 #include "job/input/survey.hpp"
 
 namespace bulksim {
 
 /// The arithmetic of a run. Throws Error (65) when rows are too long for a proven 1e-6, or dot
 /// products too large.
-Grid choose_arithmetic(const Surveys& surveys, Metric metric);
+FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric);
 
 /// The largest error of a score, as proven in grid.hpp, for the longest rows of both sides.
-double proven_bound(const Surveys& surveys, Grid arithmetic);
+double proven_bound(const Surveys& surveys, FixedPoint arithmetic);
 
 /// The product of the longest rows: by Cauchy-Schwarz no dot product is larger.
 double largest_product(const Surveys& surveys);

@@ -10,8 +10,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kUnitEntry = 8;   // column and grid value
-constexpr std::int64_t kReadEntry = 12;  // column and float64 value
+constexpr std::int64_t kQuantizedEntry = 8;  // column and quantized value
+constexpr std::int64_t kReadEntry = 12;      // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
 constexpr int kMostWriters = 16;     // threads that hash and write what comes down
 constexpr int kTilesOnTheirWay = 4;  // beside those that are being written
@@ -102,12 +102,12 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
                                        divide_up(plan.grid.columns(), schedule.chunk_columns));
   return {
       {"held before", resources.held},
-      {"queries", kUnitEntry * batch_nnz + kRowOffset * batch_rows},
+      {"queries", kQuantizedEntry * batch_nnz + kRowOffset * batch_rows},
       {"reading",
        kReadEntry * std::max(fullest(surveys.items, std::min(kRowsAtOnce, chunk_rows)),
                              fullest(surveys.queries, std::min(kRowsAtOnce, batch_rows))) +
            2 * kRowOffset * kRowsAtOnce},
-      {"item chunks", chunks * (kUnitEntry * chunk_nnz + kRowOffset * chunk_rows)},
+      {"item chunks", chunks * (kQuantizedEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
       {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
       {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},

@@ -9,7 +9,7 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 #include "job/config/job_config.hpp"
 #include "job/input/survey.hpp"
 
@@ -32,7 +32,7 @@ struct Plan {
   std::int64_t columns = 0;  ///< of both sides
   TileGrid grid;
   std::vector<RowRange> parts;  ///< columns of tiles of each part file
-  Grid arithmetic;
+  FixedPoint arithmetic;
   double error_bound = 0.0;  ///< proven, for any pair of these rows; absolute
   ValueType value_type = ValueType::kFloat32;
   /// Cells of rows without values, under --zero-rows nan, or of tiles that are not selected.

@@ -49,7 +49,7 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
     const Finish finish(backend);
     backend.set_queries(queries, sink);
     for (const ChunkTask& chunk : chunks) {
-      UnitRows items = item_reader.read(chunk.items);
+      QuantizedRows items = item_reader.read(chunk.items);
       if (nan != nullptr) nan->note_items(chunk.items, items);
       backend.submit({chunk.items, std::move(items), chunk.tiles, chunk.tiles_to_come});
     }

@@ -71,7 +71,7 @@ class NanForZeroRows::Writer final : public TileWriter {
 
 namespace {
 
-void note(RowRange range, const UnitRows& rows, std::vector<char>& flags) {
+void note(RowRange range, const QuantizedRows& rows, std::vector<char>& flags) {
   for (std::int64_t row = 0; row < range.size(); ++row) {
     const auto at = static_cast<std::size_t>(row);
     if (rows.row_offsets[at] == rows.row_offsets[at + 1]) {
@@ -91,11 +91,11 @@ std::unique_ptr<TileWriter> NanForZeroRows::make_writer() {
   return std::make_unique<Writer>(rows_, sink_.make_writer());
 }
 
-void NanForZeroRows::note_queries(RowRange range, const UnitRows& rows) {
+void NanForZeroRows::note_queries(RowRange range, const QuantizedRows& rows) {
   note(range, rows, rows_->queries);
 }
 
-void NanForZeroRows::note_items(RowRange range, const UnitRows& rows) {
+void NanForZeroRows::note_items(RowRange range, const QuantizedRows& rows) {
   note(range, rows, rows_->items);
 }
 

@@ -4,7 +4,7 @@
 
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/tile_grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
 
@@ -17,8 +17,8 @@ class NanForZeroRows final : public TileSink {
 
   std::unique_ptr<TileWriter> make_writer() override;
   /// Notes which rows of a range have no values; called before a tile of them is at work.
-  void note_queries(RowRange range, const UnitRows& rows);
-  void note_items(RowRange range, const UnitRows& rows);
+  void note_queries(RowRange range, const QuantizedRows& rows);
+  void note_items(RowRange range, const QuantizedRows& rows);
 
  private:
   class Writer;

@@ -5,8 +5,8 @@
 #include "blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "bulksim/sparse/row_survey.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
 #include "core/half.hpp"
 #include "job/verify/verification.hpp"
 #include "storage/parts/term_files.hpp"
@@ -19,17 +19,17 @@ namespace {
 constexpr int kCellsOfATile = 64;
 constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proportion
 
-/// Canonical rows of an input, as they are and on the grid.
+/// Canonical rows of an input, as they are and quantized.
 struct Rows {
   CsrMatrix values;
-  UnitRows units;
+  QuantizedRows units;
   std::vector<double> norms;
 };
 
 /// Reads rows frame by frame and keeps the digest of all frames read so far.
 class DigestedReader {
  public:
-  DigestedReader(const MatrixSource& source, Grid arithmetic)
+  DigestedReader(const MatrixSource& source, FixedPoint arithmetic)
       : source_(source), arithmetic_(arithmetic) {}
 
   const std::string& path() const { return source_.info().path; }
@@ -46,7 +46,7 @@ class DigestedReader {
         squares += value * value;
       rows.norms.push_back(std::sqrt(squares));
     }
-    append_unit_rows(view, arithmetic_, rows.units);
+    append_quantized_rows(view, arithmetic_, rows.units);
     return rows;
   }
 
@@ -66,7 +66,7 @@ class DigestedReader {
 
  private:
   const MatrixSource& source_;
-  Grid arithmetic_;
+  FixedPoint arithmetic_;
 };
 
 /// By the values as they are stored in the inputs.

@@ -15,14 +15,15 @@ namespace {
 
 constexpr std::int64_t kQueriesComputed = 64;
 
-/// The rows of an input on the grid, frame by frame; `take` gets the number of the first as well.
+/// The rows of an input quantized, frame by frame; `take` gets the number of the first as well.
 /// Throws Error (65) when the whole content is not what is `wanted`.
 template <class Take>
-void stream_units(const MatrixSource& source, Grid arithmetic, const Digest& wanted, Take&& take) {
+void stream_units(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
+                  Take&& take) {
   const std::string& path = source.info().path;
   Hasher content;
   CsrMatrix frame;
-  UnitRows units;
+  QuantizedRows units;
   for (std::int64_t first = 0; first < source.info().rows; first += kFrameRows) {
     source.read({first, std::min(first + kFrameRows, source.info().rows)}, frame);
     canonicalize(frame, Irregular::kAccept, path, first);
@@ -30,7 +31,7 @@ void stream_units(const MatrixSource& source, Grid arithmetic, const Digest& wan
     const std::uint64_t words[] = {digest.high, digest.low};
     content.update(std::as_bytes(std::span(words)));
     units.clear();
-    append_unit_rows(frame.view(), arithmetic, units);
+    append_quantized_rows(frame.view(), arithmetic, units);
     take(first, units);
   }
   if (content.digest() == wanted) return;
@@ -78,13 +79,14 @@ void PairRecomputation::note(PairRow row) {
 std::int64_t PairRecomputation::run(
     const SourcePair& inputs,
     const std::function<void(std::int64_t query, const std::string& what)>& fault) {
-  UnitRows queries;
-  stream_units(*inputs.queries, arithmetic_, query_content_,
-               [&](std::int64_t first, const UnitRows& units) { pick(first, units, queries); });
+  QuantizedRows queries;
+  stream_units(
+      *inputs.queries, arithmetic_, query_content_,
+      [&](std::int64_t first, const QuantizedRows& units) { pick(first, units, queries); });
   std::vector<std::size_t> places(rows_.size());
   std::int64_t cells = 0;
   stream_units(*inputs.items, arithmetic_, item_content_,
-               [&](std::int64_t first, const UnitRows& items) {
+               [&](std::int64_t first, const QuantizedRows& items) {
                  for (std::size_t at = 0; at < rows_.size(); ++at) {
                    const std::string what = compare(at, queries, first, items, places[at]);
                    if (!what.empty()) fault(rows_[at].query, what);
@@ -95,7 +97,8 @@ std::int64_t PairRecomputation::run(
 }
 
 /// Keeps the rows of the queries that are wanted.
-void PairRecomputation::pick(std::int64_t first, const UnitRows& units, UnitRows& queries) const {
+void PairRecomputation::pick(std::int64_t first, const QuantizedRows& units,
+                             QuantizedRows& queries) const {
   queries.columns = units.columns;
   for (const PairRow& row : rows_) {
     const std::int64_t at = row.query - first;
@@ -110,8 +113,9 @@ void PairRecomputation::pick(std::int64_t first, const UnitRows& units, UnitRows
 }
 
 /// Some items with one query; `place` is that of the first pair with one of them.
-std::string PairRecomputation::compare(std::size_t at, const UnitRows& queries, std::int64_t first,
-                                       const UnitRows& items, std::size_t& place) const {
+std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& queries,
+                                       std::int64_t first, const QuantizedRows& items,
+                                       std::size_t& place) const {
   const auto& pairs = rows_[at].pairs;
   for (std::int64_t i = 0; i < items.rows(); ++i) {
     const std::int64_t item = first + i;

@@ -8,8 +8,8 @@
 
 #include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/checksum.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "formats/column_map.hpp"
 #include "storage/result/pair_file.hpp"
 
@@ -36,13 +36,13 @@ class PairRecomputation {
                    const std::function<void(std::int64_t query, const std::string& what)>& fault);
 
  private:
-  void pick(std::int64_t first, const UnitRows& units, UnitRows& queries) const;
-  std::string compare(std::size_t at, const UnitRows& queries, std::int64_t first,
-                      const UnitRows& items, std::size_t& place) const;
+  void pick(std::int64_t first, const QuantizedRows& units, QuantizedRows& queries) const;
+  std::string compare(std::size_t at, const QuantizedRows& queries, std::int64_t first,
+                      const QuantizedRows& items, std::size_t& place) const;
   bool is_missing(const PairRow& row, std::int64_t item, float score) const;
 
   std::optional<ResultCut> cut_;
-  Grid arithmetic_;
+  FixedPoint arithmetic_;
   Digest query_content_;
   Digest item_content_;
   std::vector<PairRow> rows_;  // pairs by item

@@ -23,7 +23,7 @@ struct ResultFacts {
   std::int64_t group = 1;          ///< tiles a digest
   bool has_nan_rows = false;       ///< cells of rows without values are NaN
   std::int64_t nan_cells = 0;      ///< so many of them
-  Grid arithmetic;
+  FixedPoint arithmetic;
   ValueType value_type = ValueType::kFloat32;
   double error_bound = 0.0;
   std::optional<ResultCut> cut;  ///< of a version with pairs

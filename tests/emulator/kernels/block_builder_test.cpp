@@ -29,7 +29,7 @@ void go_round_the_banks(std::vector<std::pair<int, int>>& list) {
 }
 
 /// The lists of every block, straight from the definition.
-std::vector<Lists> expected_blocks(const UnitRows& items, const Vocabulary& vocabulary,
+std::vector<Lists> expected_blocks(const QuantizedRows& items, const Vocabulary& vocabulary,
                                    const BlockGrid& grid) {
   std::vector<Lists> blocks(static_cast<std::size_t>(grid.blocks()));
   for (std::int64_t item = 0; item < items.rows(); ++item) {
@@ -91,8 +91,8 @@ class BlockBuilderTest : public testing::TestWithParam<BuilderCase> {};
 TEST_P(BlockBuilderTest, MakesTheBlocksOfTheDefinition) {
   emulator::settings() = {emulator::ThreadOrder::kRandom, 5};
   const Stream stream;
-  const UnitRows queries = test::random_rows({.rows = 40, .common_column = true, .seed = 2});
-  const UnitRows items = test::random_rows(GetParam().items);
+  const QuantizedRows queries = test::random_rows({.rows = 40, .common_column = true, .seed = 2});
+  const QuantizedRows items = test::random_rows(GetParam().items);
   const DeviceQueries device_queries(queries, 16, stream);
   const test::LabelledItems rows(items, device_queries.view(), stream);
   const BlockGrid grid{items.rows(), GetParam().tile_items};

@@ -43,7 +43,7 @@ class ScoresTest : public testing::TestWithParam<Shape> {
  protected:
   ~ScoresTest() override { emulator::settings() = {}; }
 
-  Problem problem(Grid grid = kFineGrid, int entries = 6) const {
+  Problem problem(FixedPoint format = kQ26, int entries = 6) const {
     const Shape& shape = GetParam();
     return {test::random_rows({.rows = shape.queries,
                                .columns = 200,
@@ -80,8 +80,8 @@ TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMerge) {
   }
 }
 
-TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeOnTheWideGrid) {
-  expect_both_ways(problem(kWideGrid), Output::kBoth);
+TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeInQ30) {
+  expect_both_ways(problem(kQ30), Output::kBoth);
 }
 
 TEST_P(ScoresTest, ValuesAndTermsCanBeHadAlone) {
@@ -102,12 +102,12 @@ TEST(ScoresOfSpecialRowsTest, ALongRowIsSharedByTheWarpsOfABlock) {
 }
 
 TEST(ScoresOfSpecialRowsTest, AnItemWithAllColumnsAndAColumnInAllItems) {
-  UnitRows items = test::random_rows({.rows = 1030,
-                                      .columns = 500,
-                                      .entries = 2,
-                                      .common_column = true,
-                                      .zero_row_every = 0,
-                                      .seed = 5});
+  QuantizedRows items = test::random_rows({.rows = 1030,
+                                           .columns = 500,
+                                           .entries = 2,
+                                           .common_column = true,
+                                           .zero_row_every = 0,
+                                           .seed = 5});
   CsrMatrix full;
   full.columns = 500;
   for (Column column = 0; column < 500; ++column) {
@@ -115,7 +115,7 @@ TEST(ScoresOfSpecialRowsTest, AnItemWithAllColumnsAndAColumnInAllItems) {
     full.values.push_back(1.0);
   }
   full.row_offsets.push_back(500);
-  append_unit_rows(full.view(), kFineGrid, items);
+  append_quantized_rows(full.view(), kQ26, items);
   const Problem problem{
       test::random_rows(
           {.rows = 4, .columns = 500, .entries = 30, .common_column = true, .seed = 6}),
@@ -125,9 +125,9 @@ TEST(ScoresOfSpecialRowsTest, AnItemWithAllColumnsAndAColumnInAllItems) {
 }
 
 TEST(ScoresOfSpecialRowsTest, ZeroRowsAndRowsWithNothingInCommonGiveZeros) {
-  const UnitRows zeros = test::random_rows({.rows = 3, .zero_row_every = 1});
-  const UnitRows some = test::random_rows({.rows = 5, .columns = 100, .seed = 7});
-  UnitRows others = some;
+  const QuantizedRows zeros = test::random_rows({.rows = 3, .zero_row_every = 1});
+  const QuantizedRows some = test::random_rows({.rows = 5, .columns = 100, .seed = 7});
+  QuantizedRows others = some;
   for (Column& column : others.col_indices)
     column += 100;
 
@@ -138,13 +138,13 @@ TEST(ScoresOfSpecialRowsTest, ZeroRowsAndRowsWithNothingInCommonGiveZeros) {
 }
 
 TEST(ScoresOfSpecialRowsTest, TheLargestSumMayBeNegative) {
-  const UnitRows rows = test::random_rows({.rows = 6,
-                                           .columns = 5,
-                                           .negative = false,
-                                           .common_column = true,
-                                           .zero_row_every = 0,
-                                           .seed = 8});
-  UnitRows opposite = rows;
+  const QuantizedRows rows = test::random_rows({.rows = 6,
+                                                .columns = 5,
+                                                .negative = false,
+                                                .common_column = true,
+                                                .zero_row_every = 0,
+                                                .seed = 8});
+  QuantizedRows opposite = rows;
   for (std::int32_t& value : opposite.values)
     value = -value;
 

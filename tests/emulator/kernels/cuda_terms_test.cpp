@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Contents, CudaTermsTest,
 TEST_P(CudaTermsTest, HaveTheBitsOfTheDefinition) {
   EXPECT_EQ(run(BackendProblem({20, 100}, {16, 48})), 0);
   EXPECT_EQ(run(BackendProblem({9, 2100}, {6, 1500})), 0);  // blocks that hang over the edge
-  EXPECT_EQ(run(BackendProblem({5, 40}, {5, 33}, kWideGrid)), 0);
+  EXPECT_EQ(run(BackendProblem({5, 40}, {5, 33}, kQ30)), 0);
 }
 
 TEST_P(CudaTermsTest, AreComputedAgainWhenTheyAreLost) {

@@ -8,7 +8,7 @@
 #include "backend/cuda/bench/upload_all.hpp"
 #include "backend/cuda/kernels/block_builder.hpp"
 #include "backend/cuda/stream/query_rows.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim::test {
 
@@ -23,7 +23,7 @@ struct RandomRows {
   unsigned seed = 1;
 };
 
-inline UnitRows random_rows(const RandomRows& wanted, Grid grid = kFineGrid) {
+inline QuantizedRows random_rows(const RandomRows& wanted, FixedPoint format = kQ26) {
   std::mt19937_64 random(wanted.seed);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   CsrMatrix matrix;
@@ -44,14 +44,15 @@ inline UnitRows random_rows(const RandomRows& wanted, Grid grid = kFineGrid) {
     matrix.row_offsets.push_back(static_cast<std::int64_t>(matrix.values.size()));
   }
   canonicalize(matrix, Irregular::kAccept, "random", 0);
-  UnitRows rows;
-  append_unit_rows(matrix.view(), grid, rows);
+  QuantizedRows rows;
+  append_quantized_rows(matrix.view(), grid, rows);
   return rows;
 }
 
 /// Item rows on the device, labelled for a query batch.
 struct LabelledItems {
-  LabelledItems(const UnitRows& rows, const cuda::QueryRows& queries, const cuda::Stream& stream)
+  LabelledItems(const QuantizedRows& rows, const cuda::QueryRows& queries,
+                const cuda::Stream& stream)
       : offsets(cuda::upload_all(rows.row_offsets, stream)),
         labels(cuda::upload_all(rows.col_indices, stream)),
         values(cuda::upload_all(rows.values, stream)),

@@ -28,11 +28,11 @@ struct Result {
 };
 
 struct Problem {
-  UnitRows queries;
-  UnitRows items;
+  QuantizedRows queries;
+  QuantizedRows items;
   std::int64_t tile_queries;
   std::int64_t tile_items;
-  Grid grid = kFineGrid;
+  FixedPoint format = kQ26;
 
   int tiles() const { return static_cast<int>(divide_up(queries.rows(), tile_queries)); }
   BlockGrid blocks() const { return {items.rows(), tile_items}; }

@@ -25,7 +25,7 @@ struct Shape {
   std::string name;
   MatrixShape matrix;
   TileShape tile;
-  Grid arithmetic = kFineGrid;
+  FixedPoint arithmetic = kQ26;
 };
 
 /// Those that can run here.
@@ -73,8 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      Shape{"TilesLargerThanTheMatrix", {3, 5}, {64, 128}},
                                      Shape{"OneQuery", {1, 1500}, {1, 1024}},
                                      Shape{"ManyRowsOfTiles", {100, 30}, {3, 16}},
-                                     Shape{"WideGrid", {30, 1500}, {16, 1024}, kWideGrid},
-                                     Shape{"DotProducts", {30, 1500}, {16, 1025}, kDotGrid})),
+                                     Shape{"WideGrid", {30, 1500}, {16, 1024}, kQ30},
+                                     Shape{"DotProducts", {30, 1500}, {16, 1025}, kDotQ26})),
     [](const auto& test_case) {
       return name_of(std::get<0>(test_case.param)) + "_" + std::get<1>(test_case.param).name;
     });

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 namespace {
@@ -53,7 +53,7 @@ TEST_P(ExpTermTest, IsOneForTheLargestAndNothingFarBelow) {
 
 TEST(BlockTerm, CountsItemsThatShareNoColumn) {
   const ExpScale scale = exp_scale(20.0);
-  const float unit = inverse_one(kFineGrid);
+  const float unit = inverse_one(kQ26);
 
   const BlockTerm some = block_term(std::vector{0.25f, 0.0f, 0.0f}, 0, scale, unit);
   const BlockTerm same = block_term(std::vector{0.25f}, 2, scale, unit);
@@ -66,7 +66,7 @@ TEST(BlockTerm, CountsItemsThatShareNoColumn) {
 
 TEST_P(ExpTermTest, RatioOfSumsIsThatOfTheExponential) {
   const ExpScale scale = exp_scale(GetParam());
-  const float unit = inverse_one(kFineGrid);
+  const float unit = inverse_one(kQ26);
   std::mt19937_64 random(2);
 
   for (int i = 0; i < 20000; ++i) {

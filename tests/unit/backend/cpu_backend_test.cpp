@@ -20,7 +20,7 @@ struct Case {
   MatrixShape shape;
   TileShape tile;
   int threads = 1;
-  Grid arithmetic = kFineGrid;
+  FixedPoint arithmetic = kQ26;
 };
 
 struct Problem : test::BackendProblem {
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CpuBackend,
                                          Case{"TilesOfSeveralStripes", {300, 2100}, {300, 2048}, 2},
                                          Case{"OneQuery", {1, 1500}, {1, 1024}, 4},
                                          Case{"ManyRowsOfTiles", {100, 30}, {3, 16}, 2},
-                                         Case{"WideGrid", {30, 2500}, {16, 1024}, 2, kWideGrid}),
+                                         Case{"WideGrid", {30, 2500}, {16, 1024}, 2, kQ30}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(CpuBackendQueries, MayHaveNoEntriesAtAll) {

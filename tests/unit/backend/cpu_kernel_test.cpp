@@ -14,8 +14,8 @@
 #include "backend/rows/item_blocks.hpp"
 #include "backend/rows/labelled_rows.hpp"
 #include "bulksim/core/error.hpp"
-#include "bulksim/sparse/grid.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "sparse/vocabulary.hpp"
 #include "support/test_support.hpp"
 
@@ -31,9 +31,9 @@ const ExpScale kScale = exp_scale(20.0);
 
 /// Queries and items for a kernel.
 struct Matrices {
-  UnitRows queries;
-  UnitRows items;
-  Grid grid = kFineGrid;
+  QuantizedRows queries;
+  QuantizedRows items;
+  FixedPoint format = kQ26;
 };
 
 std::vector<Simd> simds_of_this_machine() {
@@ -185,13 +185,13 @@ Entries random_row(Column columns, Column count, double decades, Random& random)
   return entries;
 }
 
-UnitRows rows_of(Column columns, const std::vector<Entries>& rows, Grid grid = kFineGrid) {
-  return test::unit_rows(test::matrix_of(columns, rows), grid);
+QuantizedRows rows_of(Column columns, const std::vector<Entries>& rows, FixedPoint format = kQ26) {
+  return test::quantized_rows(test::matrix_of(columns, rows), grid);
 }
 
 /// Rows of `random_row`, of 1 to `longest` entries.
-UnitRows random_rows(std::int64_t rows, Column columns, Column longest, double decades,
-                     std::uint64_t seed) {
+QuantizedRows random_rows(std::int64_t rows, Column columns, Column longest, double decades,
+                          std::uint64_t seed) {
   Random random(seed);
   std::vector<Entries> entries;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -206,14 +206,14 @@ TEST(CpuKernel, RunsPlainInstructionsAndTheBestOfThisMachine) {
 }
 
 TEST(CpuKernel, case_17_no_sub_block_changes_a_bit_of_random_rows) {
-  expect_the_bits_of_a_merge({test::unit_rows(test::random_rows(9, 300, 12, 1)),
-                              test::unit_rows(test::random_rows(2600, 300, 15, 2))});
+  expect_the_bits_of_a_merge({test::quantized_rows(test::random_rows(9, 300, 12, 1)),
+                              test::quantized_rows(test::random_rows(2600, 300, 15, 2))});
 }
 
 TEST(CpuKernel, GivesTheBitsOfAMergeForFullAndEmptyRows) {
-  const UnitRows queries =
+  const QuantizedRows queries =
       rows_of(64, {{}, every_column(64, -0.1), {{63, 1.0}}, every_column(64, 3.0)});
-  const UnitRows items =
+  const QuantizedRows items =
       rows_of(64, {{{0, 2.0}}, every_column(64, 0.7), {}, {{5, 1.0}, {63, -1.0}}});
 
   expect_the_bits_of_a_merge({queries, items});
@@ -228,9 +228,9 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForValuesOfAllMagnitudes) {
 }
 
 TEST(CpuKernel, GivesTheBitsOfAMergeForRowsWithoutNegativeValues) {
-  const UnitRows queries =
+  const QuantizedRows queries =
       rows_of(64, {{{3, 1.0}}, every_column(64, 0.1), {}, {{0, 1.0}, {9, 7.0}}});
-  const UnitRows items = rows_of(
+  const QuantizedRows items = rows_of(
       64, {every_column(64, 5.0), {{3, 2.0}}, {}, {{0, 3.0}, {9, 21.0}}, {{1, 1e-5}, {3, 9.0}}});
 
   expect_the_bits_of_a_merge({queries, items});
@@ -245,10 +245,10 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForRowsComparedWithThemselves) {
       value = std::abs(value);
     rows.push_back(entries);
   }
-  const UnitRows unit = rows_of(30, rows);
+  const QuantizedRows unit = rows_of(30, rows);
   std::int64_t above_one = 0;
   for (std::int64_t row = 0; row < unit.rows(); ++row) {
-    above_one += exact_sum(unit, row, unit, row) > kFineGrid.one();
+    above_one += exact_sum(unit, row, unit, row) > kQ26.one();
   }
 
   EXPECT_GT(above_one, 0);  // rounding makes some rows longer than 1
@@ -256,7 +256,7 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForRowsComparedWithThemselves) {
   expect_the_bits_of_a_merge({unit, unit});
 }
 
-TEST(CpuKernel, GivesTheBitsOfAMergeOnTheWideGrid) {
+TEST(CpuKernel, GivesTheBitsOfAMergeInQ30) {
   Random random(7);
   std::vector<Entries> queries{{{0, 2.0}}, {}, every_column(12000, 1e-30)};
   std::vector<Entries> items{{{0, -1.0}}, {}, every_column(12000, 1e30)};
@@ -265,13 +265,12 @@ TEST(CpuKernel, GivesTheBitsOfAMergeOnTheWideGrid) {
   for (int row = 0; row < 3; ++row)
     queries.push_back(random_row(12000, 10000, 2.0, random));
 
-  expect_the_bits_of_a_merge(
-      {rows_of(12000, queries, kWideGrid), rows_of(12000, items, kWideGrid), kWideGrid});
+  expect_the_bits_of_a_merge({rows_of(12000, queries, kQ30), rows_of(12000, items, kQ30), kQ30});
 }
 
 TEST(CpuKernel, GivesExactlyOneForEqualRowsAndMinusOneForOppositeOnes) {
-  const UnitRows queries = rows_of(3, {{{0, 1.0}}, {{0, 1.0}, {1, 1.0}, {2, 1.0}}});
-  const UnitRows items = rows_of(3, {{{0, -5.0}}, {{0, 3.0}, {1, 3.0}, {2, 3.0}}});
+  const QuantizedRows queries = rows_of(3, {{{0, 1.0}}, {{0, 1.0}, {1, 1.0}, {2, 1.0}}});
+  const QuantizedRows items = rows_of(3, {{{0, -5.0}}, {{0, 3.0}, {1, 3.0}, {2, 3.0}}});
 
   for (const Simd simd : simds_of_this_machine()) {
     const CpuKernel kernel = CpuKernel::choose(simd);

@@ -19,8 +19,8 @@ std::int64_t wrong_cells(const BackendProblem& problem, const CpuBackendOptions&
 }
 
 TEST(DotBackend, EveryInstructionSetHasTheBitsOfTheDefinition) {
-  for (const Grid grid : {kDotGrid, kIntegerGrid}) {
-    const BackendProblem problem({70, 2'600}, {32, 1'100}, grid);
+  for (const FixedPoint format : {kDotQ26, kDotIntegers}) {
+    const BackendProblem problem({70, 2'600}, {32, 1'100}, format);
     for (const Simd simd : {Simd::kBest, Simd::kAvx2, Simd::kSse4, Simd::kScalar}) {
       CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
       options.simd = simd;
@@ -35,11 +35,11 @@ TEST(DotBackend, EveryInstructionSetHasTheBitsOfTheDefinition) {
 }
 
 TEST(DotBackend, IntegersAreExactAndTheirTiesAreTrue) {
-  BackendProblem problem({1, 3}, {1, 3}, kIntegerGrid);
+  BackendProblem problem({1, 3}, {1, 3}, kDotIntegers);
   problem.queries.rows =
-      unit_rows(matrix_of(200, {{{0, 3}, {5, 1}, {9, 4'000'000}}}), kIntegerGrid);
-  problem.items = unit_rows(matrix_of(200, {{{0, 1}, {9, 2}}, {{5, 8'000'003}}, {{0, -1}, {5, 2}}}),
-                            kIntegerGrid);
+      quantized_rows(matrix_of(200, {{{0, 3}, {5, 1}, {9, 4'000'000}}}), kDotIntegers);
+  problem.items = quantized_rows(
+      matrix_of(200, {{{0, 1}, {9, 2}}, {{5, 8'000'003}}, {{0, -1}, {5, 2}}}), kDotIntegers);
   TileCollector sink(problem.grid.tile());
   const auto backend = make_cpu_backend({problem.grid, problem.arithmetic, 1});
 
@@ -49,9 +49,9 @@ TEST(DotBackend, IntegersAreExactAndTheirTiesAreTrue) {
 }
 
 TEST(DotBackend, AProductTooSmallForAFloatIsPlusZero) {
-  const UnitRows tiny = unit_rows(matrix_of(2, {{{0, 1e-30}}, {{0, -1e-30}}}), kDotGrid);
+  const QuantizedRows tiny = quantized_rows(matrix_of(2, {{{0, 1e-30}}, {{0, -1e-30}}}), kDotQ26);
 
-  const float score = exact_score(tiny, 0, tiny, 1, kDotGrid);
+  const float score = exact_score(tiny, 0, tiny, 1, kDotQ26);
 
   EXPECT_EQ(std::bit_cast<std::uint32_t>(score), 0U);
 }
@@ -61,10 +61,10 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
   CsrMatrix queries = values;
   for (std::size_t at = 0; at < queries.values.size(); ++at)
     queries.values[at] *= at % 3 == 0 ? 1e-9 : 1e7;
-  const UnitRows q = unit_rows(queries, kDotGrid);
-  const UnitRows i = unit_rows(values, kDotGrid);
+  const QuantizedRows q = quantized_rows(queries, kDotQ26);
+  const QuantizedRows i = quantized_rows(values, kDotQ26);
   const double norms = value_facts(queries.view()).longest * value_facts(values.view()).longest;
-  const double bound = dot_bound(40, 40, 40, norms, kDotGrid);
+  const double bound = dot_bound(40, 40, 40, norms, kDotQ26);
   double largest_error = 0.0;
   for (std::int64_t a = 0; a < q.rows(); ++a) {
     for (std::int64_t b = 0; b < i.rows(); ++b) {
@@ -75,7 +75,7 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
           sum += queries.view().values_of(a)[x] * values.view().values_of(b)[y];
         }
       }
-      const double error = std::fabs(exact_score(q, a, i, b, kDotGrid) - sum);
+      const double error = std::fabs(exact_score(q, a, i, b, kDotQ26) - sum);
       largest_error = std::max(largest_error, error);
     }
   }

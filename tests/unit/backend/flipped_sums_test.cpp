@@ -46,8 +46,8 @@ class Tile {
   }
 
  private:
-  UnitRows queries_ = test::unit_rows(test::random_rows(kQueries, 40, 6, 1));
-  UnitRows item_rows_ = test::unit_rows(test::random_rows(kItems, 40, 8, 2));
+  QuantizedRows queries_ = test::quantized_rows(test::random_rows(kQueries, 40, 6, 1));
+  QuantizedRows item_rows_ = test::quantized_rows(test::random_rows(kItems, 40, 8, 2));
   Vocabulary vocabulary_;
   LabelledRows items_;
   ColumnIdentity identity_;

@@ -55,7 +55,7 @@ std::vector<ResultCut> cuts(std::vector<float> stored) {
 }
 
 TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
-  for (const Grid grid : {kFineGrid, kWideGrid, kDotGrid, kIntegerGrid}) {
+  for (const FixedPoint format : {kQ26, kQ30, kDotQ26, kDotIntegers}) {
     const BackendProblem problem({90, 3000}, {32, 700}, grid);
     const auto matrix = reference(problem.queries.rows, problem.items, grid);
     for (const ResultCut& cut : cuts(matrix)) {
@@ -89,8 +89,8 @@ TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
 TEST(PairBackend, TiesAreKeptByItem) {
   BackendProblem problem({3, 900}, {3, 128});
   std::vector<Entries> same(900, {{4, 2.0}});
-  problem.items = unit_rows(matrix_of(200, same));
-  problem.queries.rows = unit_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
+  problem.items = quantized_rows(matrix_of(200, same));
+  problem.queries.rows = quantized_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
   const ResultCut cut{.keep = Keep::kBest, .count = 5};
   auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
 
@@ -145,7 +145,8 @@ TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
 
 TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
   BackendProblem problem({3, 8}, {3, 8});
-  problem.queries.rows = unit_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));
+  problem.queries.rows =
+      quantized_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));
   // a column that stands twice in a row counts twice in a sum, and once in a merge of two rows
   problem.items = {};
   problem.items.columns = 10;

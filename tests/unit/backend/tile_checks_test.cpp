@@ -15,8 +15,8 @@ namespace bulksim {
 namespace {
 
 struct Rows {
-  UnitRows queries = test::unit_rows(test::random_rows(30, 40, 6, 1));
-  UnitRows items = test::unit_rows(test::random_rows(50, 40, 8, 2));
+  QuantizedRows queries = test::quantized_rows(test::random_rows(30, 40, 6, 1));
+  QuantizedRows items = test::quantized_rows(test::random_rows(50, 40, 8, 2));
   Vocabulary vocabulary{queries};
   LabelledRows labelled_queries;
   LabelledRows labelled_items;
@@ -94,18 +94,18 @@ TEST(SampledCells, SpreadOverTheTile) {
 
 TEST(SampleCheck, TellsValuesThatDifferInTheLastBit) {
   const Rows rows;
-  const float right = to_cosine(exact_sum(rows.queries, 3, rows.items, 5), inverse_one(kFineGrid));
+  const float right = to_cosine(exact_sum(rows.queries, 3, rows.items, 5), inverse_one(kQ26));
 
-  EXPECT_TRUE(is_score_of(right, rows.queries, 3, rows.items, 5, kFineGrid));
-  EXPECT_FALSE(is_score_of(std::nextafter(right, 2.0f), rows.queries, 3, rows.items, 5, kFineGrid));
+  EXPECT_TRUE(is_score_of(right, rows.queries, 3, rows.items, 5, kQ26));
+  EXPECT_FALSE(is_score_of(std::nextafter(right, 2.0f), rows.queries, 3, rows.items, 5, kQ26));
 }
 
 TEST(SampleCheck, TellsMinusZeroFromZero) {
-  const UnitRows queries = test::unit_rows(test::matrix_of(2, {{{0, 1.0}}}));
-  const UnitRows items = test::unit_rows(test::matrix_of(2, {{{1, 1.0}}}));
+  const QuantizedRows queries = test::quantized_rows(test::matrix_of(2, {{{0, 1.0}}}));
+  const QuantizedRows items = test::quantized_rows(test::matrix_of(2, {{{1, 1.0}}}));
 
-  EXPECT_TRUE(is_score_of(0.0f, queries, 0, items, 0, kFineGrid));
-  EXPECT_FALSE(is_score_of(-0.0f, queries, 0, items, 0, kFineGrid));
+  EXPECT_TRUE(is_score_of(0.0f, queries, 0, items, 0, kQ26));
+  EXPECT_FALSE(is_score_of(-0.0f, queries, 0, items, 0, kQ26));
 }
 
 }  // namespace

@@ -80,12 +80,12 @@ TEST(Plan, AnyChangeOfContentOrParametersIsAnotherPlan) {
   EXPECT_EQ(make_plan({}, surveys).id(), plan.id());
 }
 
-TEST(Plan, LongRowsOnBothSidesTakeTheWideGridAndLongerOnesAreRefused) {
-  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'000)).arithmetic, kFineGrid);
-  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'001)).arithmetic, kWideGrid);
+TEST(Plan, LongRowsOnBothSidesTakeQ30AndLongerOnesAreRefused) {
+  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'000)).arithmetic, kQ26);
+  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'001)).arithmetic, kQ30);
   EXPECT_EQ(
       make_plan({}, {even_survey(2, 100'000, 10), even_survey(2, 100'000, 50'000)}).arithmetic,
-      kFineGrid);  // at most 10 columns are shared
+      kQ26);  // at most 10 columns are shared
   EXPECT_LT(make_plan({}, even_surveys(2, 2, 1'080'000)).error_bound, 1e-6);
   expect_error(ExitCode::kDataError, {"1200000 nonzeros", "1e-6"},
                [] { make_plan({}, even_surveys(2, 2, 1'200'000)); });

@@ -12,7 +12,7 @@ namespace bulksim {
 namespace {
 
 using test::matrix_of;
-using test::unit_rows;
+using test::quantized_rows;
 
 TEST(RankedSet, KnowsTheRankOfEveryMemberAndNothingElse) {
   const std::set<std::uint32_t> members{0, 1, 62, 63, 64, 65, 127, 128, 190, 199};
@@ -67,7 +67,7 @@ TEST(RankedSet, HoldsNothingOfNothing) {
 }
 
 TEST(Vocabulary, NumbersColumnsByDescendingFrequencyAndTiesByColumn) {
-  const Vocabulary vocabulary(unit_rows(matrix_of(
+  const Vocabulary vocabulary(quantized_rows(matrix_of(
       100, {{{7, 1.0}, {50, 1.0}, {99, 1.0}}, {{7, 1.0}, {99, 1.0}}, {{3, 1.0}, {99, 1.0}}})));
 
   EXPECT_EQ(vocabulary.size(), 4U);
@@ -78,14 +78,14 @@ TEST(Vocabulary, NumbersColumnsByDescendingFrequencyAndTiesByColumn) {
 }
 
 TEST(Vocabulary, ColumnsThatNoQueryHasAreAbsent) {
-  const Vocabulary vocabulary(unit_rows(matrix_of(100, {{{7, 1.0}}})));
+  const Vocabulary vocabulary(quantized_rows(matrix_of(100, {{{7, 1.0}}})));
 
   EXPECT_EQ(vocabulary.label(0), RankedSet::kAbsent);
   EXPECT_EQ(vocabulary.label(99), RankedSet::kAbsent);
 }
 
 TEST(Vocabulary, ColumnsBeyondTheQueriesAreAbsent) {
-  const Vocabulary vocabulary(unit_rows(matrix_of(64, {{{63, 1.0}}})));
+  const Vocabulary vocabulary(quantized_rows(matrix_of(64, {{{63, 1.0}}})));
 
   EXPECT_EQ(vocabulary.label(64), RankedSet::kAbsent);
   EXPECT_EQ(vocabulary.label(0xFFFFFFFE), RankedSet::kAbsent);
@@ -93,7 +93,7 @@ TEST(Vocabulary, ColumnsBeyondTheQueriesAreAbsent) {
 
 TEST(Vocabulary, OfNoQueriesIsEmpty) {
   const Vocabulary of_nothing;
-  const Vocabulary of_empty_rows(unit_rows(matrix_of(100, {{}, {}})));
+  const Vocabulary of_empty_rows(quantized_rows(matrix_of(100, {{}, {}})));
 
   EXPECT_EQ(of_nothing.size(), 0U);
   EXPECT_EQ(of_nothing.label(0), RankedSet::kAbsent);
@@ -102,7 +102,7 @@ TEST(Vocabulary, OfNoQueriesIsEmpty) {
 }
 
 TEST(Vocabulary, LabelsAreABijection) {
-  const UnitRows queries = unit_rows(test::random_rows(200, 5000, 12, 4));
+  const QuantizedRows queries = quantized_rows(test::random_rows(200, 5000, 12, 4));
   const Vocabulary vocabulary(queries);
 
   std::set<std::uint32_t> labels;

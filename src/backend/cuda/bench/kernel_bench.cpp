@@ -27,8 +27,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-UnitRows first_rows(const UnitRows& rows, std::int64_t count) {
-  UnitRows first;
+QuantizedRows first_rows(const QuantizedRows& rows, std::int64_t count) {
+  QuantizedRows first;
   first.columns = rows.columns;
   const auto size = static_cast<std::size_t>(std::min(count, rows.rows()));
   const auto entries = static_cast<std::ptrdiff_t>(rows.row_offsets[size]);
@@ -40,7 +40,8 @@ UnitRows first_rows(const UnitRows& rows, std::int64_t count) {
 }
 
 /// Only columns of the vocabulary, as a careful user would have it.
-FloatRows float_rows(const UnitRows& rows, const Vocabulary& vocabulary, Grid arithmetic) {
+FloatRows float_rows(const QuantizedRows& rows, const Vocabulary& vocabulary,
+                     FixedPoint arithmetic) {
   FloatRows to;
   to.columns = std::max<std::int64_t>(vocabulary.size(), 1);
   std::vector<std::pair<std::int32_t, float>> row;
@@ -66,7 +67,7 @@ FloatRows float_rows(const UnitRows& rows, const Vocabulary& vocabulary, Grid ar
 
 /// Rows on the device for the merge kernel.
 struct DeviceMergeRows {
-  DeviceMergeRows(const UnitRows& rows, const Stream& stream)
+  DeviceMergeRows(const QuantizedRows& rows, const Stream& stream)
       : offsets(upload_all(rows.row_offsets, stream)),
         columns(upload_all(rows.col_indices, stream)),
         values(upload_all(rows.values, stream)),
@@ -81,7 +82,8 @@ struct DeviceMergeRows {
 /// The baselines and the score kernel, one after the other.
 class KernelBench {
  public:
-  KernelBench(const UnitRows& queries, const UnitRows& items, const CudaBenchmarkOptions& options)
+  KernelBench(const QuantizedRows& queries, const QuantizedRows& items,
+              const CudaBenchmarkOptions& options)
       : options_(options),
         queries_(queries),
         items_(first_rows(items, kMostItems)),
@@ -161,7 +163,7 @@ class KernelBench {
 
   void multiply_with(const CusparseCalls& calls, decltype(&make_spmm) make,
                      CudaContender& contender) {
-    const UnitRows queries = first_rows(few_queries_, contender.queries);
+    const QuantizedRows queries = first_rows(few_queries_, contender.queries);
     const Vocabulary vocabulary(queries);
     const auto product = make(calls, float_rows(few_items_, vocabulary, options_.arithmetic),
                               float_rows(queries, vocabulary, options_.arithmetic), stream_);
@@ -178,7 +180,7 @@ class KernelBench {
   }
 
   /// Largest error of the scores of some items with all of `queries`.
-  double error_of(const UnitRows& queries,
+  double error_of(const QuantizedRows& queries,
                   const std::function<std::vector<float>(std::int64_t item)>& row_of) const {
     double largest = 0.0;
     for (std::int64_t row = 0; row < kCheckedRows; ++row) {
@@ -210,10 +212,10 @@ class KernelBench {
   }
 
   CudaBenchmarkOptions options_;
-  const UnitRows& queries_;
-  UnitRows items_;
-  UnitRows few_queries_;
-  UnitRows few_items_;
+  const QuantizedRows& queries_;
+  QuantizedRows items_;
+  QuantizedRows few_queries_;
+  QuantizedRows few_items_;
   Device device_{0};
   Stream stream_;
   CudaKernelRates rates_;
@@ -221,7 +223,7 @@ class KernelBench {
 
 }  // namespace
 
-CudaKernelRates run_kernel_bench(const UnitRows& queries, const UnitRows& items,
+CudaKernelRates run_kernel_bench(const QuantizedRows& queries, const QuantizedRows& items,
                                  const CudaBenchmarkOptions& options, const CusparseCalls* cusparse,
                                  const std::string& why_not) {
   return KernelBench(queries, items, options).run(cusparse, why_not);
@@ -230,8 +232,8 @@ CudaKernelRates run_kernel_bench(const UnitRows& queries, const UnitRows& items,
 }  // namespace bulksim::cuda
 
 /// For the program, which loads this.
-extern "C" void bulksim_benchmark_cuda_kernel(const bulksim::UnitRows& queries,
-                                              const bulksim::UnitRows& items,
+extern "C" void bulksim_benchmark_cuda_kernel(const bulksim::QuantizedRows& queries,
+                                              const bulksim::QuantizedRows& items,
                                               const bulksim::CudaBenchmarkOptions& options,
                                               bulksim::CudaKernelRates& rates) {
   bulksim::cuda::CusparseCalls calls{};

@@ -7,7 +7,7 @@ namespace bulksim::cuda {
 
 /// `benchmark_cuda_kernel` with these functions of cuSPARSE; null where there are none, with the
 /// reason.
-CudaKernelRates run_kernel_bench(const UnitRows& queries, const UnitRows& items,
+CudaKernelRates run_kernel_bench(const QuantizedRows& queries, const QuantizedRows& items,
                                  const CudaBenchmarkOptions& options, const CusparseCalls* cusparse,
                                  const std::string& why_not);
 

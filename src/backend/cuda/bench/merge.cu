@@ -1,6 +1,6 @@
 #include "backend/cuda/bench/merge.hpp"
 #include "backend/cuda/kernels/device_functions.cuh"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim::cuda {
 

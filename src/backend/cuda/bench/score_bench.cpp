@@ -13,7 +13,7 @@ namespace {
 
 constexpr TileShape kTile{1024, 4096};
 
-TileGrid grid_of(const UnitRows& queries, const UnitRows& items) {
+TileGrid grid_of(const QuantizedRows& queries, const QuantizedRows& items) {
   const MatrixShape shape{queries.rows(), items.rows()};
   return {shape, {std::min(kTile.queries, shape.queries), std::min(kTile.items, shape.items)}};
 }
@@ -24,8 +24,8 @@ std::int64_t blocks_of(const TileGrid& grid) {
 
 }  // namespace
 
-ScoreBench::ScoreBench(const Device& device, const UnitRows& queries, const UnitRows& items,
-                       Grid arithmetic, const Stream& stream)
+ScoreBench::ScoreBench(const Device& device, const QuantizedRows& queries,
+                       const QuantizedRows& items, FixedPoint arithmetic, const Stream& stream)
     : query_rows_(queries),
       item_rows_(items),
       arithmetic_(arithmetic),

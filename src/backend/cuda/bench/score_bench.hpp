@@ -14,8 +14,8 @@ namespace bulksim::cuda {
 /// The score kernel over all tiles of one slice of items, without any copy.
 class ScoreBench {
  public:
-  ScoreBench(const Device& device, const UnitRows& queries, const UnitRows& items, Grid arithmetic,
-             const Stream& stream);
+  ScoreBench(const Device& device, const QuantizedRows& queries, const QuantizedRows& items,
+             FixedPoint arithmetic, const Stream& stream);
 
   /// Inverts the items anew.
   void build();
@@ -30,9 +30,9 @@ class ScoreBench {
   TileGroup group_of(std::int64_t column, std::int64_t row) const;
   void launch(const TileGroup& group);
 
-  const UnitRows& query_rows_;
-  const UnitRows& item_rows_;
-  Grid arithmetic_;
+  const QuantizedRows& query_rows_;
+  const QuantizedRows& item_rows_;
+  FixedPoint arithmetic_;
   const Stream& stream_;
   TileGrid grid_;
   LaunchShape shape_;

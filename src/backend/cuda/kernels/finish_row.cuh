@@ -4,7 +4,7 @@
 
 #include "backend/cuda/kernels/device_functions.cuh"
 #include "backend/cuda/kernels/scores.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 // From exact sums to what a score kernel leaves: cosines, row sums, softmax terms.
 namespace bulksim::cuda {
@@ -188,7 +188,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
     const std::int64_t row_of_group =
         static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row;
     BlockTerm& term = group.terms[row_of_group * group.blocks + task.block];
-    term.largest = has_term ? in_grid_units(largest, group.inverse_one) : LLONG_MIN;
+    term.largest = has_term ? in_steps(largest, group.inverse_one) : LLONG_MIN;
     term.sum = has_term ? static_cast<long long>(exp_sum) : 0;
   }
 }

@@ -50,8 +50,8 @@ class Nowhere final : public TileSink {
 };
 
 /// Rows of the first columns, with equal values.
-UnitRows rows_of_lengths(std::initializer_list<Column> lengths) {
-  UnitRows rows;
+QuantizedRows rows_of_lengths(std::initializer_list<Column> lengths) {
+  QuantizedRows rows;
   for (const Column length : lengths) {
     rows.columns = std::max<std::int64_t>(rows.columns, length);
     for (Column column = 0; column < length; ++column) {

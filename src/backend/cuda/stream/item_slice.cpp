@@ -18,7 +18,7 @@ void ItemSlot::clear() {
   norms_.clear();
 }
 
-void ItemSlot::send(const UnitRows& rows, RowRange range, const Stream& stream) {
+void ItemSlot::send(const QuantizedRows& rows, RowRange range, const Stream& stream) {
   const auto begin = rows.row_offsets.begin() + range.begin;
   const std::int64_t first = *begin;
   rows_ = range.size();

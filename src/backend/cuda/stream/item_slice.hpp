@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "backend/cuda/kernels/layout.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "cuda/buffer.hpp"
 
 namespace bulksim::cuda {
@@ -22,7 +22,7 @@ class ItemSlot {
 
   /// Sends `range` of `rows` up on `stream`. Waits for the copy before, and the copy waits until
   /// the device has done with the rows before.
-  void send(const UnitRows& rows, RowRange range, const Stream& stream);
+  void send(const QuantizedRows& rows, RowRange range, const Stream& stream);
   /// Work put into `compute` from now on sees the rows.
   void receive(const Stream& compute) const { arrived_.hold(compute); }
   /// Marks that what is in `compute` so far is the last to read the rows.

@@ -11,7 +11,7 @@ namespace {
 constexpr int kLanes = 32;
 
 /// Labels that occur in some query rows, ascending.
-std::vector<std::uint32_t> labels_of(const UnitRows& queries, RowRange rows,
+std::vector<std::uint32_t> labels_of(const QuantizedRows& queries, RowRange rows,
                                      const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> labels;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
@@ -36,7 +36,7 @@ void fill_look(const std::vector<std::uint32_t>& labels, const PinnedBuffer<uint
 
 }  // namespace
 
-QueryPanel::QueryPanel(const UnitRows& queries, RowRange rows, const Vocabulary& vocabulary,
+QueryPanel::QueryPanel(const QuantizedRows& queries, RowRange rows, const Vocabulary& vocabulary,
                        const Stream& stream)
     : queries_(static_cast<int>(rows.size())) {
   const auto labels = labels_of(queries, rows, vocabulary);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/cuda/kernels/panel.hpp"
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "cuda/buffer.hpp"
 #include "sparse/vocabulary.hpp"
 
@@ -11,7 +11,7 @@ namespace bulksim::cuda {
 class QueryPanel {
  public:
   /// Returns when the panel has arrived.
-  QueryPanel(const UnitRows& queries, RowRange rows, const Vocabulary& vocabulary,
+  QueryPanel(const QuantizedRows& queries, RowRange rows, const Vocabulary& vocabulary,
              const Stream& stream);
 
   /// `first_row` is that of the panel within its tile.

@@ -24,7 +24,8 @@ void upload_all(std::span<const T> values, DeviceBuffer<T>& to, const Stream& st
 
 }  // namespace
 
-DeviceQueries::DeviceQueries(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream)
+DeviceQueries::DeviceQueries(const QuantizedRows& rows, std::int64_t tile_queries,
+                             const Stream& stream)
     : vocabulary_(rows) {
   upload_all<std::int64_t>(rows.row_offsets, offsets_, stream);
   relabel(rows, stream);
@@ -35,7 +36,7 @@ DeviceQueries::DeviceQueries(const UnitRows& rows, std::int64_t tile_queries, co
            order_.data(), columns_.data(),    labels_.data(),  norms_.data()};
 }
 
-void DeviceQueries::relabel(const UnitRows& rows, const Stream& stream) {
+void DeviceQueries::relabel(const QuantizedRows& rows, const Stream& stream) {
   std::vector<int2> entries(rows.values.size());
   for (std::size_t at = 0; at < entries.size(); ++at) {
     entries[at] = {static_cast<int>(vocabulary_.label(rows.col_indices[at])), rows.values[at]};
@@ -50,7 +51,8 @@ void DeviceQueries::relabel(const UnitRows& rows, const Stream& stream) {
   upload_all<int2>(entries, entries_, stream);
 }
 
-void DeviceQueries::arrange(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream) {
+void DeviceQueries::arrange(const QuantizedRows& rows, std::int64_t tile_queries,
+                            const Stream& stream) {
   const auto length = [&](std::uint32_t row) {
     return rows.row_offsets[row + 1] - rows.row_offsets[row];
   };
@@ -67,7 +69,7 @@ void DeviceQueries::arrange(const UnitRows& rows, std::int64_t tile_queries, con
   upload_all<std::uint32_t>(order, order_, stream);
 }
 
-void DeviceQueries::upload_vocabulary(const UnitRows& rows, const Stream& stream) {
+void DeviceQueries::upload_vocabulary(const QuantizedRows& rows, const Stream& stream) {
   std::vector<std::uint32_t> columns(rows.col_indices);
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());

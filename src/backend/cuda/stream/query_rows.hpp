@@ -14,7 +14,7 @@ namespace bulksim::cuda {
 class DeviceQueries {
  public:
   /// Returns when the rows have arrived. Tiles are `tile_queries` rows high, from the first row on.
-  DeviceQueries(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream);
+  DeviceQueries(const QuantizedRows& rows, std::int64_t tile_queries, const Stream& stream);
 
   const QueryRows& view() const { return view_; }
   /// Rows of a tile, counted from the first of the batch, that the long-row kernel takes.
@@ -27,9 +27,9 @@ class DeviceQueries {
   static std::int64_t bytes(std::int64_t rows, std::int64_t entries, std::int64_t labels);
 
  private:
-  void relabel(const UnitRows& rows, const Stream& stream);
-  void arrange(const UnitRows& rows, std::int64_t tile_queries, const Stream& stream);
-  void upload_vocabulary(const UnitRows& rows, const Stream& stream);
+  void relabel(const QuantizedRows& rows, const Stream& stream);
+  void arrange(const QuantizedRows& rows, std::int64_t tile_queries, const Stream& stream);
+  void upload_vocabulary(const QuantizedRows& rows, const Stream& stream);
 
   Vocabulary vocabulary_;
   std::vector<int> long_rows_;

@@ -1,4 +1,4 @@
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -11,12 +11,12 @@ namespace bulksim {
 namespace {
 
 using test::matrix_of;
-using test::unit_rows;
+using test::quantized_rows;
 
 constexpr std::int32_t kOne = 1 << 26;
 
-TEST(UnitRows, HoldRowsOfUnitLength) {
-  const UnitRows rows = unit_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {{2, 1e-30}}}));
+TEST(QuantizedRows, HoldRowsOfUnitLength) {
+  const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {{2, 1e-30}}}));
 
   EXPECT_EQ(rows.columns, 9);
   EXPECT_EQ(rows.rows(), 2);
@@ -26,29 +26,29 @@ TEST(UnitRows, HoldRowsOfUnitLength) {
   EXPECT_EQ(rows.values, (std::vector<std::int32_t>{40265318, -53687091, kOne}));
 }
 
-TEST(UnitRows, AZeroRowStaysARow) {
-  const UnitRows rows = unit_rows(matrix_of(9, {{}, {{4, 2.0}}, {}}));
+TEST(QuantizedRows, AZeroRowStaysARow) {
+  const QuantizedRows rows = quantized_rows(matrix_of(9, {{}, {{4, 2.0}}, {}}));
 
   EXPECT_EQ(rows.row_offsets, (std::vector<std::int64_t>{0, 0, 1, 1}));
   EXPECT_TRUE(rows.columns_of(0).empty());
   EXPECT_EQ(rows.values_of(1).front(), kOne);
 }
 
-TEST(UnitRows, EntriesThatRoundToZeroAreDropped) {
-  const UnitRows rows = unit_rows(matrix_of(9, {{{0, 1.0}, {5, 0x1p-28}, {7, 0x1p-26}}}));
+TEST(QuantizedRows, EntriesThatRoundToZeroAreDropped) {
+  const QuantizedRows rows = quantized_rows(matrix_of(9, {{{0, 1.0}, {5, 0x1p-28}, {7, 0x1p-26}}}));
 
   EXPECT_EQ(rows.col_indices, (std::vector<Column>{0, 7}));
   EXPECT_EQ(rows.values, (std::vector<std::int32_t>{kOne, 1}));
 }
 
-TEST(UnitRows, AppendingInPiecesGivesTheSameRows) {
+TEST(QuantizedRows, AppendingInPiecesGivesTheSameRows) {
   const CsrMatrix matrix = test::random_rows(50, 100, 8, 1);
-  const UnitRows whole = unit_rows(matrix);
+  const QuantizedRows whole = quantized_rows(matrix);
 
-  UnitRows pieces;
+  QuantizedRows pieces;
   for (std::int64_t row = 0; row < 50; row += 7) {
-    append_unit_rows(matrix.view().slice({row, std::min<std::int64_t>(row + 7, 50)}), kFineGrid,
-                     pieces);
+    append_quantized_rows(matrix.view().slice({row, std::min<std::int64_t>(row + 7, 50)}), kQ26,
+                          pieces);
   }
 
   EXPECT_EQ(pieces.row_offsets, whole.row_offsets);
@@ -56,30 +56,30 @@ TEST(UnitRows, AppendingInPiecesGivesTheSameRows) {
   EXPECT_EQ(pieces.values, whole.values);
 }
 
-TEST(UnitRows, ClearKeepsTheMemory) {
-  UnitRows rows = unit_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}}));
+TEST(QuantizedRows, ClearKeepsTheMemory) {
+  QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}}));
   const std::int32_t* memory = rows.values.data();
 
   rows.clear();
-  append_unit_rows(matrix_of(9, {{{1, 1.0}}}).view(), kFineGrid, rows);
+  append_quantized_rows(matrix_of(9, {{{1, 1.0}}}).view(), kQ26, rows);
 
   EXPECT_EQ(rows.rows(), 1);
   EXPECT_EQ(rows.values.data(), memory);
 }
 
-TEST(UnitRows, BytesCountOffsetsColumnsAndValues) {
-  const UnitRows rows = unit_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {}}));
+TEST(QuantizedRows, BytesCountOffsetsColumnsAndValues) {
+  const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {}}));
 
   EXPECT_EQ(rows.bytes(), 3 * 8 + 2 * 4 + 2 * 4);
 }
 
-TEST(UnitRows, case_31_the_norm_is_that_of_the_summed_duplicates) {
+TEST(QuantizedRows, case_31_the_norm_is_that_of_the_summed_duplicates) {
   CsrMatrix summed = matrix_of(9, {{{3, 1.0}, {3, 2.0}, {5, 4.0}}});
   canonicalize(summed, Irregular::kAccept, "x", 0);
 
-  const UnitRows rows = unit_rows(summed);
+  const QuantizedRows rows = quantized_rows(summed);
 
-  EXPECT_EQ(rows.values, unit_rows(matrix_of(9, {{{3, 3.0}, {5, 4.0}}})).values);
+  EXPECT_EQ(rows.values, quantized_rows(matrix_of(9, {{{3, 3.0}, {5, 4.0}}})).values);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 #include "support/test_support.hpp"
 
 namespace bulksim {
@@ -15,11 +15,12 @@ namespace {
 
 using test::Entries;
 using test::matrix_of;
+using test::quantized_rows;
 using test::Random;
-using test::unit_rows;
 
-float cosine_of(const UnitRows& rows, std::int64_t q, std::int64_t i, Grid grid = kFineGrid) {
-  return to_cosine(exact_sum(rows, q, rows, i), inverse_one(grid));
+float cosine_of(const QuantizedRows& rows, std::int64_t q, std::int64_t i,
+                FixedPoint format = kQ26) {
+  return to_cosine(exact_sum(rows, q, rows, i), inverse_one(format));
 }
 
 /// The cosine of two canonical rows of values as stored, in long double.
@@ -82,9 +83,9 @@ TEST_P(AdversarialPair, StaysWithinTheBoundWhereAFloat32ChainDoesNot) {
   const CsrMatrix pair = adversarial_pair(shared);
   const double truth = true_cosine(pair, 0, 1);
 
-  const double error = std::fabs(cosine_of(unit_rows(pair), 0, 1) - truth);
+  const double error = std::fabs(cosine_of(quantized_rows(pair), 0, 1) - truth);
 
-  EXPECT_LE(error, cosine_bound(shared, shared, shared + 1, kFineGrid));
+  EXPECT_LE(error, cosine_bound(shared, shared, shared + 1, kQ26));
   EXPECT_LT(error, 1e-6);
   EXPECT_GT(std::fabs(float32_chain(pair) - truth), 1e-6);
 }
@@ -92,47 +93,48 @@ TEST_P(AdversarialPair, StaysWithinTheBoundWhereAFloat32ChainDoesNot) {
 INSTANTIATE_TEST_SUITE_P(SharedColumns, AdversarialPair, testing::Values(36, 43, 200, 1000));
 
 TEST(CosineBound, HasTheValuesThatArePublished) {
-  EXPECT_NEAR(cosine_bound(43, 43, 43, kFineGrid), 1.3e-7, 0.05e-7);
-  EXPECT_NEAR(cosine_bound(200, 200, 200, kFineGrid), 2.4e-7, 0.05e-7);
-  EXPECT_NEAR(cosine_bound(4000, 4000, 4000, kFineGrid), 9.7e-7, 0.05e-7);
-  EXPECT_LT(cosine_bound(kFineGridNonzeros, kFineGridNonzeros, kFineGridNonzeros, kFineGrid), 1e-6);
-  EXPECT_LT(cosine_bound(1.08e6, 1.08e6, 1.08e6, kWideGrid), 1e-6);
+  EXPECT_NEAR(cosine_bound(43, 43, 43, kQ26), 1.3e-7, 0.05e-7);
+  EXPECT_NEAR(cosine_bound(200, 200, 200, kQ26), 2.4e-7, 0.05e-7);
+  EXPECT_NEAR(cosine_bound(4000, 4000, 4000, kQ26), 9.7e-7, 0.05e-7);
+  EXPECT_LT(cosine_bound(kQ26Nonzeros, kQ26Nonzeros, kQ26Nonzeros, kQ26), 1e-6);
+  EXPECT_LT(cosine_bound(1.08e6, 1.08e6, 1.08e6, kQ30), 1e-6);
 }
 
-TEST(Grid, RandomRowsStayWithinTheirBound) {
+TEST(FixedPoint, RandomRowsStayWithinTheirBound) {
   Random random(7);
   for (const std::size_t length : {1, 2, 10, 43, 200, 1000, 4000}) {
     for (int trial = 0; trial < 20; ++trial) {
       const CsrMatrix pair =
           matrix_of(4000, {random_row(random, length), random_row(random, length)});
 
-      const double error = std::fabs(cosine_of(unit_rows(pair), 0, 1) - true_cosine(pair, 0, 1));
+      const double error =
+          std::fabs(cosine_of(quantized_rows(pair), 0, 1) - true_cosine(pair, 0, 1));
 
       const auto shared = static_cast<double>(length);
-      ASSERT_LE(error, cosine_bound(shared, shared, shared, kFineGrid)) << length;
+      ASSERT_LE(error, cosine_bound(shared, shared, shared, kQ26)) << length;
     }
   }
 }
 
-TEST(Grid, TheWideGridHoldsTheBoundForRowsOfManyThousandNonzeros) {
+TEST(FixedPoint, Q30HoldsTheBoundForRowsOfManyThousandNonzeros) {
   Random random(8);
   const CsrMatrix pair =
       matrix_of(100000, {random_row(random, 100000), random_row(random, 100000)});
 
   const double error =
-      std::fabs(cosine_of(unit_rows(pair, kWideGrid), 0, 1, kWideGrid) - true_cosine(pair, 0, 1));
+      std::fabs(cosine_of(quantized_rows(pair, kQ30), 0, 1, kQ30) - true_cosine(pair, 0, 1));
 
-  EXPECT_LE(error, cosine_bound(1e5, 1e5, 1e5, kWideGrid));
+  EXPECT_LE(error, cosine_bound(1e5, 1e5, 1e5, kQ30));
   EXPECT_LT(error, 1e-6);
 }
 
-TEST(Grid, case_26_a_row_is_itself_within_1e_6_and_never_more) {
+TEST(FixedPoint, case_26_a_row_is_itself_within_1e_6_and_never_more) {
   Random random(26);
   for (int row = 0; row < 10000; ++row) {
-    const UnitRows rows = unit_rows(matrix_of(500, {random_row(random, 500)}));
+    const QuantizedRows rows = quantized_rows(matrix_of(500, {random_row(random, 500)}));
 
     const std::int64_t sum = exact_sum(rows, 0, rows, 0);
-    const float cosine = to_cosine(sum, inverse_one(kFineGrid));
+    const float cosine = to_cosine(sum, inverse_one(kQ26));
 
     ASSERT_NEAR(std::ldexp(static_cast<double>(sum), -52), 1.0, 1e-6) << row;  // before the clamp
     ASSERT_LE(cosine, 1.0f) << row;
@@ -140,11 +142,11 @@ TEST(Grid, case_26_a_row_is_itself_within_1e_6_and_never_more) {
   }
 }
 
-TEST(Grid, case_20_a_cosine_of_0_99995_is_not_rounded_to_1) {
+TEST(FixedPoint, case_20_a_cosine_of_0_99995_is_not_rounded_to_1) {
   const double near = 0.99995;
   const CsrMatrix pair = matrix_of(2, {{{0, 3.0}}, {{0, near}, {1, std::sqrt(1 - near * near)}}});
 
-  const float cosine = cosine_of(unit_rows(pair), 0, 1);
+  const float cosine = cosine_of(quantized_rows(pair), 0, 1);
 
   EXPECT_NEAR(cosine, near, 1e-6);
 }
@@ -156,7 +158,7 @@ TEST_P(ExtremeValues, ScaleRowsOfAnySizeToTheSameCosine) {
   const CsrMatrix pair = matrix_of(
       4, {{{0, 3 * scale}, {1, -4 * scale}, {2, scale}}, {{0, 1.0}, {1, -1.0}, {3, 2.0}}});
 
-  const float cosine = cosine_of(unit_rows(pair), 0, 1);
+  const float cosine = cosine_of(quantized_rows(pair), 0, 1);
 
   EXPECT_NEAR(cosine, 7.0 / std::sqrt(26.0) / std::sqrt(6.0), 2e-7);
 }
@@ -165,25 +167,25 @@ INSTANTIATE_TEST_SUITE_P(Scales, ExtremeValues,
                          testing::Values(1e-30, 1e30, 1e200, 1e-200, 1e307, 1e-300,
                                          std::numeric_limits<double>::denorm_min(), 1.0));
 
-TEST(Grid, AScaleThatIsAPowerOfTwoChangesNoBit) {
+TEST(FixedPoint, AScaleThatIsAPowerOfTwoChangesNoBit) {
   Random random(3);
   const Entries row = random_row(random, 50);
-  const UnitRows plain = unit_rows(matrix_of(50, {row}));
+  const QuantizedRows plain = quantized_rows(matrix_of(50, {row}));
   for (const int exponent : {-1000, -500, -1, 1, 500, 1000}) {
     Entries scaled = row;
     for (auto& [column, value] : scaled)
       value = std::ldexp(value, exponent);
 
-    const UnitRows rows = unit_rows(matrix_of(50, {scaled}));
+    const QuantizedRows rows = quantized_rows(matrix_of(50, {scaled}));
 
     EXPECT_EQ(rows.values, plain.values) << exponent;
   }
 }
 
-TEST(Grid, TinyValuesBesideHugeOnesAreDroppedWithoutHarm) {
+TEST(FixedPoint, TinyValuesBesideHugeOnesAreDroppedWithoutHarm) {
   const CsrMatrix pair =
       matrix_of(3, {{{0, 1e200}, {1, 1e-200}, {2, -1e200}}, {{1, 1e-200}, {2, 1e-200}}});
-  const UnitRows rows = unit_rows(pair);
+  const QuantizedRows rows = quantized_rows(pair);
 
   const float cosine = cosine_of(rows, 0, 1);
 
@@ -219,43 +221,43 @@ TEST(RowScale, TakesThePowerOfTwoOfTheLargestValue) {
 TEST(ToGrid, RoundsHalvesToEven) {
   const RowScale unit{0, 1.0};
 
-  EXPECT_EQ(to_grid(0.5 * 0x1p-26, unit, kFineGrid), 0);
-  EXPECT_EQ(to_grid(1.5 * 0x1p-26, unit, kFineGrid), 2);
-  EXPECT_EQ(to_grid(2.5 * 0x1p-26, unit, kFineGrid), 2);
-  EXPECT_EQ(to_grid(-2.5 * 0x1p-26, unit, kFineGrid), -2);
-  EXPECT_EQ(to_grid(-1.0, unit, kFineGrid), -(1 << 26));
-  EXPECT_EQ(to_grid(1.0, unit, kWideGrid), 1 << 30);
+  EXPECT_EQ(quantize(0.5 * 0x1p-26, unit, kQ26), 0);
+  EXPECT_EQ(quantize(1.5 * 0x1p-26, unit, kQ26), 2);
+  EXPECT_EQ(quantize(2.5 * 0x1p-26, unit, kQ26), 2);
+  EXPECT_EQ(quantize(-2.5 * 0x1p-26, unit, kQ26), -2);
+  EXPECT_EQ(quantize(-1.0, unit, kQ26), -(1 << 26));
+  EXPECT_EQ(quantize(1.0, unit, kQ30), 1 << 30);
 }
 
 TEST(ToCosine, IsPlusZeroForNothingShared) {
-  const float zero = to_cosine(0, inverse_one(kFineGrid));
+  const float zero = to_cosine(0, inverse_one(kQ26));
 
   EXPECT_EQ(zero, 0.0f);
   EXPECT_FALSE(std::signbit(zero));
 }
 
 TEST(ToCosine, IsClampedToOneOnBothSides) {
-  const std::int64_t one = kFineGrid.one();
+  const std::int64_t one = kQ26.one();
 
-  EXPECT_EQ(to_cosine(one, inverse_one(kFineGrid)), 1.0f);
-  EXPECT_EQ(to_cosine(one + (one >> 20), inverse_one(kFineGrid)), 1.0f);
-  EXPECT_EQ(to_cosine(-one - (one >> 20), inverse_one(kFineGrid)), -1.0f);
-  EXPECT_EQ(to_cosine(kWideGrid.one(), inverse_one(kWideGrid)), 1.0f);
+  EXPECT_EQ(to_cosine(one, inverse_one(kQ26)), 1.0f);
+  EXPECT_EQ(to_cosine(one + (one >> 20), inverse_one(kQ26)), 1.0f);
+  EXPECT_EQ(to_cosine(-one - (one >> 20), inverse_one(kQ26)), -1.0f);
+  EXPECT_EQ(to_cosine(kQ30.one(), inverse_one(kQ30)), 1.0f);
 }
 
 TEST(ToCosine, RoundsOnceAndToEven) {
   const std::int64_t half = std::int64_t{1} << 51;  // a cosine of 0.5, whose step is 2^-24
   const std::int64_t step = std::int64_t{1} << 28;
 
-  EXPECT_EQ(to_cosine(half + step / 2, inverse_one(kFineGrid)), 0.5f);
-  EXPECT_EQ(to_cosine(half + step / 2 + 1, inverse_one(kFineGrid)), 0.5f + 0x1p-24f);
-  EXPECT_EQ(to_cosine(half + step + step / 2, inverse_one(kFineGrid)), 0.5f + 0x1p-23f);
+  EXPECT_EQ(to_cosine(half + step / 2, inverse_one(kQ26)), 0.5f);
+  EXPECT_EQ(to_cosine(half + step / 2 + 1, inverse_one(kQ26)), 0.5f + 0x1p-24f);
+  EXPECT_EQ(to_cosine(half + step + step / 2, inverse_one(kQ26)), 0.5f + 0x1p-23f);
 }
 
 TEST(ExactSum, IsTheSameInFloat64InAnyOrder) {
   Random random(11);
-  const UnitRows rows =
-      unit_rows(matrix_of(20000, {random_row(random, 20000), random_row(random, 20000)}));
+  const QuantizedRows rows =
+      quantized_rows(matrix_of(20000, {random_row(random, 20000), random_row(random, 20000)}));
   const std::int64_t sum = exact_sum(rows, 0, rows, 1);
   const auto q = rows.values_of(0);
   const auto i = rows.values_of(1);

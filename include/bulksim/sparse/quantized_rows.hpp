@@ -6,17 +6,17 @@
 
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
-#include "bulksim/sparse/grid.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 
-/// Canonical rows on the grid, of unit length but for integers: what the kernels multiply.
-struct UnitRows {
+/// Canonical rows quantized, of unit length but for integers: what the kernels multiply.
+struct QuantizedRows {
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_offsets{0};
   std::vector<Column> col_indices;
-  std::vector<std::int32_t> values;  ///< nonzero grid values, |X| <= 2^bits but for integers
-  /// For dot products: lengths of the rows as they were, or 1 where the grid keeps them; else
+  std::vector<std::int32_t> values;  ///< nonzero quantized values, |X| <= 2^bits but for integers
+  /// For dot products: lengths of the rows as they were, or 1 where the format keeps them; else
   /// empty.
   std::vector<double> norms;
 
@@ -38,24 +38,24 @@ struct UnitRows {
   }
 };
 
-/// Appends canonical rows, put on the grid, to `out`.
-void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out);
+/// Appends canonical rows, put quantized, to `out`.
+void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& out);
 
 /// The score of two rows whose exact sum is known.
-inline float score_of_sum(std::int64_t sum, const UnitRows& queries, std::int64_t q,
-                          const UnitRows& items, std::int64_t i, Grid grid) {
-  if (grid.metric == Metric::kCosine) return to_cosine(sum, inverse_one(grid));
+inline float score_of_sum(std::int64_t sum, const QuantizedRows& queries, std::int64_t q,
+                          const QuantizedRows& items, std::int64_t i, FixedPoint format) {
+  if (format.metric == Metric::kCosine) return to_cosine(sum, inverse_one(format));
   return to_dot(
-      sum, inverse_one(grid),
+      sum, inverse_one(format),
       queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)]);
 }
 
 /// The definition of a score: that of the `exact_sum` of two rows.
-float exact_score(const UnitRows& queries, std::int64_t q, const UnitRows& items, std::int64_t i,
-                  Grid grid);
+float exact_score(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
+                  std::int64_t i, FixedPoint format);
 
 /// `exact_sum` of two rows.
-std::int64_t exact_sum(const UnitRows& queries, std::int64_t q, const UnitRows& items,
+std::int64_t exact_sum(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
                        std::int64_t i);
 
 }  // namespace bulksim

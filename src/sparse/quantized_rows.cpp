@@ -1,4 +1,4 @@
-#include "bulksim/sparse/unit_rows.hpp"
+#include "bulksim/sparse/quantized_rows.hpp"
 
 #include <algorithm>
 
@@ -10,8 +10,8 @@ namespace {
 /// to drop stays where it is.
 class RowAppender {
  public:
-  RowAppender(CsrView rows, Grid grid, UnitRows& out)
-      : grid_(grid), out_(out), from_(out.values.size()), end_(from_) {
+  RowAppender(CsrView rows, FixedPoint format, QuantizedRows& out)
+      : format_(format), out_(out), from_(out.values.size()), end_(from_) {
     const auto columns = rows.col_indices.subspan(static_cast<std::size_t>(rows.row_offsets[0]),
                                                   static_cast<std::size_t>(rows.nnz()));
     out.col_indices.insert(out.col_indices.end(), columns.begin(), columns.end());
@@ -19,7 +19,7 @@ class RowAppender {
   }
 
   void append(std::span<const double> values) {
-    const bool all_kept = grid_ == kIntegerGrid ? put_integers(values) : put_on_grid(values);
+    const bool all_kept = format_ == kDotIntegers ? put_integers(values) : put_quantized(values);
     if (all_kept && end_ == from_) {
       end_ += values.size();
     } else {
@@ -34,7 +34,7 @@ class RowAppender {
   }
 
  private:
-  /// Integers are their own grid values. As `put_on_grid`: canonical rows have no zeros.
+  /// Integers are their own quantized values. As `put_quantized`: canonical rows have no zeros.
   bool put_integers(std::span<const double> values) {
     std::ranges::transform(values, out_.values.data() + from_,
                            [](double value) { return static_cast<std::int32_t>(value); });
@@ -42,16 +42,16 @@ class RowAppender {
     return true;
   }
 
-  /// Puts a row where its columns are; returns whether no grid value is 0.
-  bool put_on_grid(std::span<const double> values) {
+  /// Puts a row where its columns are; returns whether no quantized value is 0.
+  bool put_quantized(std::span<const double> values) {
     const RowScale scale = row_scale(values);
     std::int32_t* to = out_.values.data() + from_;
     std::int32_t zeros = 0;
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      to[entry] = to_grid(values[entry], scale, grid_);
+      to[entry] = quantize(values[entry], scale, format_);
       zeros |= static_cast<std::int32_t>(to[entry] == 0);
     }
-    if (grid_.metric == Metric::kDot) {
+    if (format_.metric == Metric::kDot) {
       out_.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
     }
     return zeros == 0;
@@ -67,41 +67,41 @@ class RowAppender {
     }
   }
 
-  Grid grid_;
-  UnitRows& out_;
+  FixedPoint format_;
+  QuantizedRows& out_;
   std::size_t from_;  // where the next row was put
   std::size_t end_;   // of the rows that were appended
 };
 
 }  // namespace
 
-std::int64_t UnitRows::bytes() const {
+std::int64_t QuantizedRows::bytes() const {
   return static_cast<std::int64_t>(
       row_offsets.size() * sizeof(std::int64_t) + col_indices.size() * sizeof(Column) +
       values.size() * sizeof(std::int32_t) + norms.size() * sizeof(double));
 }
 
-void UnitRows::clear() {
+void QuantizedRows::clear() {
   row_offsets.assign(1, 0);
   col_indices.clear();
   values.clear();
   norms.clear();
 }
 
-void append_unit_rows(CsrView canonical, Grid grid, UnitRows& out) {
+void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& out) {
   out.columns = canonical.columns;
-  RowAppender appender(canonical, grid, out);
+  RowAppender appender(canonical, format, out);
   for (std::int64_t row = 0; row < canonical.rows(); ++row)
     appender.append(canonical.values_of(row));
   appender.finish();
 }
 
-float exact_score(const UnitRows& queries, std::int64_t q, const UnitRows& items, std::int64_t i,
-                  Grid grid) {
-  return score_of_sum(exact_sum(queries, q, items, i), queries, q, items, i, grid);
+float exact_score(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
+                  std::int64_t i, FixedPoint format) {
+  return score_of_sum(exact_sum(queries, q, items, i), queries, q, items, i, format);
 }
 
-std::int64_t exact_sum(const UnitRows& queries, std::int64_t q, const UnitRows& items,
+std::int64_t exact_sum(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
                        std::int64_t i) {
   return exact_sum(queries.columns_of(q), queries.values_of(q), items.columns_of(i),
                    items.values_of(i));

@@ -15,17 +15,17 @@
 //   canonical row   columns ascending, duplicates summed in float64, zeros dropped   canonicalize()
 //   scaled row      x' = x * 2^-e, e = exponent of the row's largest |x|             (exact)
 //   norm          = sqrt(sum x'*x')           float64, ascending columns, no fma     row_scale()
-//   grid value  X = round_half_even(x' / norm * 2^bits), int32; X = 0 is dropped     to_grid()
+//   quantized value  X = round_half_even(x' / norm * 2^bits), int32; X = 0 is dropped quantize()
 //   A(q,i)        = sum over shared columns of Q*I, an int64                         exact_sum()
 //   cosine(q,i)   = clamp(float32(A * 2^-2bits), -1, 1), the only rounding           to_cosine()
 //   dot(q,i)      = float32((A * 2^-2bits) * (norm_q * norm_i)), float64 within      to_dot()
 //
 // By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits +
-// 1) in magnitude. On the grid 2^-26 a sum is therefore exact in int64 and in float64 alike, and no
-// order of adding, number of threads or kind of hardware can change it; on the wide grid 2^-30 it
-// is exact in int64. Rows of integers can be their own grid, with bits = 0 and norms 1, as long as
-// the product of the longest rows is at most 2^53: their dot products are exact integers, rounded
-// once. Files that include this are compiled without contraction to fma.
+// 1) in magnitude. In Q26 a sum is therefore exact in int64 and in float64 alike, and no
+// order of adding, number of threads or kind of hardware can change it; in Q30 it
+// is exact in int64. Rows of integers can be their own quantized values, with bits = 0 and norms 1,
+// as long as the product of the longest rows is at most 2^53: their dot products are exact
+// integers, rounded once. Files that include this are compiled without contraction to fma.
 namespace bulksim {
 
 /// Changes when any bit of a result may change; part of every plan.
@@ -34,26 +34,26 @@ inline constexpr int kArithmeticVersion = 2;
 /// What a score is.
 enum class Metric { kCosine, kDot };
 
-/// Spacing of the grid values, 2^-bits, and what becomes of their sums.
-struct Grid {
+/// Spacing of the quantized values, 2^-bits, and what becomes of their sums.
+struct FixedPoint {
   int bits = 26;
   Metric metric = Metric::kCosine;
 
   /// The integer that stands for a cosine of 1.
   std::int64_t one() const { return std::int64_t{1} << (2 * bits); }
-  bool operator==(const Grid&) const = default;
+  bool operator==(const FixedPoint&) const = default;
 };
 
-inline constexpr Grid kFineGrid{26};
-inline constexpr Grid kWideGrid{30};
-inline constexpr Grid kDotGrid{26, Metric::kDot};
-/// Of rows of integers, which are their own grid values.
-inline constexpr Grid kIntegerGrid{0, Metric::kDot};
+inline constexpr FixedPoint kQ26{26};
+inline constexpr FixedPoint kQ30{30};
+inline constexpr FixedPoint kDotQ26{26, Metric::kDot};
+/// Of rows of integers, which are their own quantized values.
+inline constexpr FixedPoint kDotIntegers{0, Metric::kDot};
 
-/// Rows of more nonzeros than this on both sides need the wide grid to stay within 1e-6.
-inline constexpr std::int64_t kFineGridNonzeros = 4000;
+/// Rows of more nonzeros than this on both sides need Q30 to stay within 1e-6.
+inline constexpr std::int64_t kQ26Nonzeros = 4000;
 
-/// What turns the values of one row into grid values.
+/// What turns the values of one row into quantized values.
 struct RowScale {
   int exponent = 0;   ///< e: the largest |x| is in [2^e, 2^(e+1))
   double norm = 0.0;  ///< of the scaled row x * 2^-e; 0 for a row without values
@@ -81,11 +81,12 @@ inline RowScale row_scale(std::span<const double> values) {
   return {exponent, std::sqrt(squares)};
 }
 
-/// Grid value of one entry. Where float64 has steps of 1, an addition rounds half to even.
-inline std::int32_t to_grid(double value, const RowScale& scale, Grid grid) {
+/// FixedPoint value of one entry. Where float64 has steps of 1, an addition rounds half to even.
+inline std::int32_t quantize(double value, const RowScale& scale, FixedPoint format) {
   constexpr double kStepsOfOne = 0x1.8p52;
   const double unit = times_power_of_two(value, -scale.exponent) / scale.norm;
-  return static_cast<std::int32_t>(times_power_of_two(unit, grid.bits) + kStepsOfOne - kStepsOfOne);
+  return static_cast<std::int32_t>(times_power_of_two(unit, format.bits) + kStepsOfOne -
+                                   kStepsOfOne);
 }
 
 /// Cosine of an exact sum. The conversion is the one rounding; the product with a power of two is
@@ -95,18 +96,18 @@ BULKSIM_HOST_DEVICE float to_cosine(std::int64_t sum, float inverse_one) {
   return cosine > 1.0f ? 1.0f : cosine < -1.0f ? -1.0f : cosine;
 }
 
-/// Dot product of two rows on the grid of a metric kDot. A sum below 2^53 is a float64; what is too
+/// Dot product of two rows in a format of metric kDot. A sum below 2^53 is a float64; what is too
 /// small for a float32 is +0.0 whatever its sign.
 BULKSIM_HOST_DEVICE float to_dot(std::int64_t sum, double inverse_one, double norms) {
   return static_cast<float>(static_cast<double>(sum) * inverse_one * norms) + 0.0f;
 }
 
 /// 2^(-2 bits), exact in float32.
-inline float inverse_one(Grid grid) {
-  return static_cast<float>(times_power_of_two(1.0, -2 * grid.bits));
+inline float inverse_one(FixedPoint format) {
+  return static_cast<float>(times_power_of_two(1.0, -2 * format.bits));
 }
 
-/// The definition of A(q,i): a merge of two canonical grid rows. Reference, and sample check.
+/// The definition of A(q,i): a merge of two canonical quantized rows. Reference, and sample check.
 inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const std::int32_t> q,
                               std::span<const Column> i_columns, std::span<const std::int32_t> i) {
   std::int64_t sum = 0;
@@ -125,25 +126,26 @@ inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const
 }
 
 /// Magnitude that no score exceeds.
-inline float largest_score(Grid grid) {
-  return grid.metric == Metric::kCosine ? 1.0f : std::numeric_limits<float>::max();
+inline float largest_score(FixedPoint format) {
+  return format.metric == Metric::kCosine ? 1.0f : std::numeric_limits<float>::max();
 }
 
 /// Largest error of a cosine for rows of n_q and n_i nonzeros that share `shared` columns.
 ///
-/// Each grid value is off by at most 2^-(bits+1). By Cauchy-Schwarz the sum over the shared columns
-/// of |q| + |i| is at most 2 sqrt(shared), and the one rounding to float32 adds at most 2^-25; the
-/// last term is second order: products of two errors, and the float64 norms.
-inline double cosine_bound(double shared, double n_q, double n_i, Grid grid) {
-  return std::ldexp(std::sqrt(shared), -grid.bits) + 0x1p-25 + (shared + n_q + n_i + 8.0) * 0x1p-53;
+/// Each quantized value is off by at most 2^-(bits+1). By Cauchy-Schwarz the sum over the shared
+/// columns of |q| + |i| is at most 2 sqrt(shared), and the one rounding to float32 adds at most
+/// 2^-25; the last term is second order: products of two errors, and the float64 norms.
+inline double cosine_bound(double shared, double n_q, double n_i, FixedPoint format) {
+  return std::ldexp(std::sqrt(shared), -format.bits) + 0x1p-25 +
+         (shared + n_q + n_i + 8.0) * 0x1p-53;
 }
 
 /// The same for dot products of rows whose norms have a product of at most `norms`: the error of
 /// the cosine in proportion, with a rounding that is relative and those of the norms. Integers are
 /// exact as float32 up to 2^24.
-inline double dot_bound(double shared, double n_q, double n_i, double norms, Grid grid) {
-  if (grid == kIntegerGrid) return norms <= 0x1p24 ? 0.0 : norms * 0x1p-24;
-  const double cosine = std::ldexp(std::sqrt(shared), -grid.bits);
+inline double dot_bound(double shared, double n_q, double n_i, double norms, FixedPoint format) {
+  if (format == kDotIntegers) return norms <= 0x1p24 ? 0.0 : norms * 0x1p-24;
+  const double cosine = std::ldexp(std::sqrt(shared), -format.bits);
   return norms * (cosine + 0x1p-24 + (shared + 2 * n_q + 2 * n_i + 16.0) * 0x1p-53) + 0x1p-149;
 }
 
