@@ -68,37 +68,39 @@ BlockSumBuilder::BlockSumBuilder(const TileGrid& tiles, double softmax_scale, fl
       blocks_(tiles),
       scale_(exp_scale(softmax_scale)),
       inverse_one_(inverse_one),
-      unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kTermBits)),
+      unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kWeightBits)),
       maxima_(at(tiles.shape().queries), std::numeric_limits<std::int64_t>::min()),
       weights_(at(tiles.shape().queries)),
       fine_(at(blocks_.rows() * blocks_.columns())) {}
 
-void BlockSumBuilder::find_maxima(TileId tile, std::span<const BlockTerm> terms) {
+void BlockSumBuilder::find_maxima(TileId tile, std::span<const SoftmaxPartial> partials) {
   const RowRange queries = tiles_.queries(tile.row);
   const std::int64_t blocks = blocks_.columns_of_a_tile();
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
-    for (const BlockTerm& term : terms.subspan(at((query - queries.begin) * blocks), at(blocks))) {
-      if (term.sum > 0) maxima_[at(query)] = std::max(maxima_[at(query)], term.largest);
+    for (const SoftmaxPartial& partial :
+         partials.subspan(at((query - queries.begin) * blocks), at(blocks))) {
+      if (partial.sum > 0) maxima_[at(query)] = std::max(maxima_[at(query)], partial.largest);
     }
   }
 }
 
-double BlockSumBuilder::weight(const BlockTerm& term, std::int64_t query) const {
-  const double ratio = fast_ratio(term.largest - maxima_[at(query)], scale_, inverse_one_);
-  return static_cast<double>(term.sum) * ratio * unit_;
+double BlockSumBuilder::weight(const SoftmaxPartial& partial, std::int64_t query) const {
+  const double ratio = fast_ratio(partial.largest - maxima_[at(query)], scale_, inverse_one_);
+  return static_cast<double>(partial.sum) * ratio * unit_;
 }
 
-void BlockSumBuilder::add_weights(TileId tile, std::span<const BlockTerm> terms) {
+void BlockSumBuilder::add_weights(TileId tile, std::span<const SoftmaxPartial> partials) {
   const RowRange queries = tiles_.queries(tile.row);
   const std::int64_t blocks = blocks_.columns_of_a_tile();
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
-    for (const BlockTerm& term : terms.subspan(at((query - queries.begin) * blocks), at(blocks))) {
-      if (term.sum > 0) weights_[at(query)] += std::llrint(weight(term, query));
+    for (const SoftmaxPartial& partial :
+         partials.subspan(at((query - queries.begin) * blocks), at(blocks))) {
+      if (partial.sum > 0) weights_[at(query)] += std::llrint(weight(partial, query));
     }
   }
 }
 
-void BlockSumBuilder::sum_blocks(TileId tile, std::span<const BlockTerm> terms) {
+void BlockSumBuilder::sum_blocks(TileId tile, std::span<const SoftmaxPartial> partials) {
   const RowRange queries = tiles_.queries(tile.row);
   const std::int64_t blocks = blocks_.columns_of_a_tile();
   const std::int64_t first_row = tile.row * blocks_.rows_of_a_tile();
@@ -106,10 +108,10 @@ void BlockSumBuilder::sum_blocks(TileId tile, std::span<const BlockTerm> terms) 
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
     const std::int64_t row = first_row + (query - queries.begin) / kFineRows;
     for (std::int64_t block = 0; block < blocks; ++block) {
-      const BlockTerm& term = terms[at((query - queries.begin) * blocks + block)];
-      if (term.sum == 0) continue;
+      const SoftmaxPartial& partial = partials[at((query - queries.begin) * blocks + block)];
+      if (partial.sum == 0) continue;
       fine_[at(row * blocks_.columns() + first_column + block)] +=
-          weight(term, query) / static_cast<double>(weights_[at(query)]);
+          weight(partial, query) / static_cast<double>(weights_[at(query)]);
     }
   }
 }

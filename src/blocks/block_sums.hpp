@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "blocks/fine_grid.hpp"
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/tile_grid.hpp"
 
 namespace bulksim {
@@ -28,7 +28,7 @@ struct BlockSums {
   std::vector<double> share() const;
 };
 
-/// Makes block sums of the terms of all tiles, which may lie on several ranks, in three steps:
+/// Makes block sums of the partials of all tiles, which may lie on several ranks, in three steps:
 ///
 ///   M(q)   = largest m of the row                               maximum over the ranks
 ///   Z(q)   = sum of rint(L e(m - M) 2^(k-30)) over its blocks   sum over the ranks
@@ -40,13 +40,13 @@ class BlockSumBuilder {
  public:
   BlockSumBuilder(const TileGrid& tiles, double softmax_scale, float inverse_one);
 
-  // Each step sees every tile of this rank once; `terms` are those of the whole tile. Between two
-  // steps the numbers are reduced over the ranks.
-  void find_maxima(TileId tile, std::span<const BlockTerm> terms);
+  // Each step sees every tile of this rank once; `partials` are those of the whole tile. Between
+  // two steps the numbers are reduced over the ranks.
+  void find_maxima(TileId tile, std::span<const SoftmaxPartial> partials);
   std::span<std::int64_t> maxima() { return maxima_; }
-  void add_weights(TileId tile, std::span<const BlockTerm> terms);
+  void add_weights(TileId tile, std::span<const SoftmaxPartial> partials);
   std::span<std::int64_t> weights() { return weights_; }
-  void sum_blocks(TileId tile, std::span<const BlockTerm> terms);
+  void sum_blocks(TileId tile, std::span<const SoftmaxPartial> partials);
   /// S of the blocks of this rank, 0 elsewhere.
   std::span<double> fine() { return fine_; }
 
@@ -54,8 +54,8 @@ class BlockSumBuilder {
   BlockSums finish() &&;
 
  private:
-  /// Of a term with values: L e(m - M) 2^(k-30).
-  double weight(const BlockTerm& term, std::int64_t query) const;
+  /// Of a partial with values: L e(m - M) 2^(k-30).
+  double weight(const SoftmaxPartial& partial, std::int64_t query) const;
 
   TileGrid tiles_;
   FineGrid blocks_;

@@ -51,8 +51,8 @@ class FineGrid {
   Side items_;
 };
 
-/// Terms of a whole tile: one a row and fine column of the tile, row-major.
-inline std::int64_t terms_of_a_tile(const TileGrid& tiles) {
+/// Partials of a whole tile: one a row and fine column of the tile, row-major.
+inline std::int64_t partials_per_tile(const TileGrid& tiles) {
   return tiles.tile().queries * FineGrid(tiles).columns_of_a_tile();
 }
 

@@ -23,7 +23,7 @@ struct KernelBenchOptions {
   int threads = 1;
   int repeats = 5;
   Simd simd = Simd::kBest;
-  std::optional<double> softmax_scale;  ///< with it, the terms of the block sums are timed too
+  std::optional<double> softmax_scale;  ///< with it, the partials of the block sums are timed too
   BenchFormat format = BenchFormat::kText;
 };
 

@@ -57,7 +57,7 @@ Patient examine(FileCalls& calls, const std::string& output, int threads) {
                                           "it again with --recompute");
   }
   if (patient.facts.parts.has_matrix()) verify_tiles(calls, patient.facts, threads, verdict);
-  if (patient.facts.parts.has_terms()) {
+  if (patient.facts.parts.has_partials()) {
     verify_blocks(calls, patient.facts, patient.folder, verdict);
   }
   patient.plan_json = read_text(calls, patient.folder + "/PLAN.json");
@@ -114,9 +114,9 @@ void seed_staging(FileCalls& calls, const Patient& patient, RunDirectory& run, c
     if (!shared && !exists(calls, path)) copy_tiles(calls, patient, part, path);
   }
   // sections are believed by their digests; without the file its part is computed again
-  for (std::size_t part = 0; part < facts.parts.terms.size(); ++part) {
-    calls.link(facts.parts.terms[part].c_str(),
-               inside(run.staging(), term_file_name(part)).c_str());
+  for (std::size_t part = 0; part < facts.parts.partials.size(); ++part) {
+    calls.link(facts.parts.partials[part].c_str(),
+               inside(run.staging(), partial_file_name(part)).c_str());
   }
   const int attempt = run.begin_attempt();
   Journal journal(calls, run.journal_path(attempt, 0), {plan.id(), attempt, 0});

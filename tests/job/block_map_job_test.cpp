@@ -78,7 +78,7 @@ TEST(BlocksMode, GoesOnAfterAFullDiskToTheSameBytes) {
   }
 }
 
-TEST(DamagedTerms, AreFoundAndRepaired) {
+TEST(DamagedPartials, AreFoundAndRepaired) {
   for (const Mode mode : {Mode::kFull, Mode::kBlocks}) {
     JobBench bench;
     bench.config.mode = mode;
@@ -98,7 +98,7 @@ TEST(DamagedTerms, AreFoundAndRepaired) {
   }
 }
 
-TEST(DamagedTerms, ThatAreConsistentAreToldByTheirCosines) {
+TEST(DamagedPartials, ThatAreConsistentAreToldByTheirCosines) {
   JobBench bench;
   bench.config.block_sums = BlockSumsWanted::kOn;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;

@@ -26,7 +26,7 @@ class TileCollector final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
   std::map<TileId, std::vector<float>> tiles;
-  std::map<TileId, std::vector<BlockTerm>> terms;
+  std::map<TileId, std::vector<SoftmaxPartial>> partials;
   std::int64_t disorder = 0;
   std::atomic<std::int64_t> begun = 0;
 
@@ -39,7 +39,7 @@ class TileCollector final : public TileSink {
       ++sink_.begun;
       tile_ = tile;
       values_.clear();
-      terms_.clear();
+      partials_.clear();
       stripes_in_order_ = true;
     }
     void write(const TileStripe& stripe) override {
@@ -48,21 +48,21 @@ class TileCollector final : public TileSink {
       stripes_in_order_ &= stripe.tile == tile_ && stripe.first_row == rows &&
                            size == stripe.rows * sink_.shape_.items;
       values_.insert(values_.end(), stripe.values.begin(), stripe.values.end());
-      terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
+      partials_.insert(partials_.end(), stripe.partials.begin(), stripe.partials.end());
     }
     void finish() override {
       const std::lock_guard lock(sink_.mutex_);
       const bool whole = static_cast<std::int64_t>(values_.size()) == sink_.shape_.cells();
       const bool first = sink_.tiles.emplace(tile_, values_).second;
       sink_.disorder += !stripes_in_order_ || !whole || !first;
-      sink_.terms[tile_] = terms_;
+      sink_.partials[tile_] = partials_;
     }
 
    private:
     TileCollector& sink_;
     TileId tile_;
     std::vector<float> values_;
-    std::vector<BlockTerm> terms_;
+    std::vector<SoftmaxPartial> partials_;
     bool stripes_in_order_ = true;
   };
 
@@ -159,13 +159,13 @@ struct BackendProblem {
     return wrong;
   }
 
-  /// Terms of a tile that are not those of the definition, of the scores that the merge gives.
-  std::int64_t wrong_terms(TileId tile, const std::vector<BlockTerm>& terms,
-                           double softmax_scale) const {
+  /// Partials of a tile that are not those of the definition, of the scores that the merge gives.
+  std::int64_t wrong_partials(TileId tile, const std::vector<SoftmaxPartial>& partials,
+                              double softmax_scale) const {
     const std::int64_t blocks = FineGrid(grid).columns_of_a_tile();
     const RowRange rows = grid.queries(tile.row);
     const RowRange columns = grid.items(tile.column);
-    std::vector<BlockTerm> right(static_cast<std::size_t>(grid.tile().queries * blocks));
+    std::vector<SoftmaxPartial> right(static_cast<std::size_t>(grid.tile().queries * blocks));
     for (std::int64_t q = rows.begin; q < rows.end; ++q) {
       if (queries.rows.columns_of(q).empty()) continue;
       for (std::int64_t begin = columns.begin; begin < columns.end; begin += kFineRows) {
@@ -174,13 +174,13 @@ struct BackendProblem {
           scores.push_back(exact_score(queries.rows, q, items, i, arithmetic));
         const std::int64_t block = (begin - columns.begin) / kFineRows;
         right[static_cast<std::size_t>((q - rows.begin) * blocks + block)] =
-            block_term(scores, 0, exp_scale(softmax_scale), inverse_one(arithmetic));
+            softmax_partial(scores, 0, exp_scale(softmax_scale), inverse_one(arithmetic));
       }
     }
-    if (terms.size() != right.size()) return std::ssize(right);
+    if (partials.size() != right.size()) return std::ssize(right);
     std::int64_t wrong = 0;
     for (std::size_t at = 0; at < right.size(); ++at)
-      wrong += terms[at] != right[at];
+      wrong += partials[at] != right[at];
     return wrong;
   }
 };

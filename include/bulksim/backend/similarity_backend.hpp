@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
@@ -26,17 +26,17 @@ struct TileStripe {
   std::int64_t first_row = 0;  ///< within the tile
   std::int64_t rows = 0;
   std::span<const float> values;
-  /// Terms of the block sums, where they are asked for: terms[r * blocks + b] belongs to row r and
-  /// the b-th 1,024 items of the tile; `blocks` covers a whole tile, also at the edge of the
+  /// Partials of the block sums, where they are asked for: partials[r * blocks + b] belongs to row
+  /// r and the b-th 1,024 items of the tile; `blocks` covers a whole tile, also at the edge of the
   /// matrix.
-  std::span<const BlockTerm> terms = {};
+  std::span<const SoftmaxPartial> partials = {};
 };
 
 /// What a backend leaves of each tile.
 enum class TileContent {
-  kValues,          ///< cosines
-  kValuesAndTerms,  ///< cosines, and the terms of the block sums
-  kTerms,           ///< the terms; `values` may be empty
+  kValues,             ///< cosines
+  kValuesAndPartials,  ///< cosines, and the partials of the block sums
+  kTerms,              ///< the partials; `values` may be empty
 };
 
 /// Takes the stripes of one tile after the other. Each thread of a backend has one of its own.
@@ -133,8 +133,8 @@ struct CpuBackendOptions {
   /// Items of one step of the search for pairs, at most 4,096.
   std::int64_t search_block = 4096;
   double dense_share = 0.12;  ///< columns in more than this share of a sub-block are dense
-  TileContent content = TileContent::kValues;  ///< with terms, sub-blocks hold whole fine blocks
-  double softmax_scale = 20.0;                 ///< of the terms
+  TileContent content = TileContent::kValues;  ///< with partials, sub-blocks hold whole fine blocks
+  double softmax_scale = 20.0;                 ///< of the partials
   /// Called before checks, from any thread, with each stripe, or with the score of each pair: where
   /// a test spoils values.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;

@@ -31,13 +31,13 @@ void stream(float* out, std::size_t size) {
   hwy::FlushStream();
 }
 
-/// The variants for one kind of sums, by Identities and Terms.
+/// The variants for one kind of sums, by Identities and Partials.
 template <class Scores>
 KernelVariants variants() {
   constexpr auto kRows = Identities::kRows;
   constexpr auto kColumns = Identities::kRowsAndColumns;
-  return {{{run<Scores, kRows, Terms::kOff>, run<Scores, kRows, Terms::kOn>},
-           {run<Scores, kColumns, Terms::kOff>, run<Scores, kColumns, Terms::kOn>}}};
+  return {{{run<Scores, kRows, Partials::kOff>, run<Scores, kRows, Partials::kOn>},
+           {run<Scores, kColumns, Partials::kOff>, run<Scores, kColumns, Partials::kOn>}}};
 }
 
 KernelFunctions functions() {
@@ -102,12 +102,12 @@ CpuKernel CpuKernel::choose(Simd simd) {
 }
 
 BlockFunction CpuKernel::function(FixedPoint format, Signs signs, Identities identities,
-                                  Terms terms) const {
+                                  Partials partials) const {
   const KernelVariants& variants = format.metric == Metric::kDot  ? functions_.dots
                                    : format == kQ30               ? functions_.wide
                                    : signs == Signs::kNonNegative ? functions_.non_negative
                                                                   : functions_.any_sign;
-  return variants.functions[identities == Identities::kRowsAndColumns][terms == Terms::kOn];
+  return variants.functions[identities == Identities::kRowsAndColumns][partials == Partials::kOn];
 }
 
 }  // namespace bulksim

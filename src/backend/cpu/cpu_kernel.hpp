@@ -9,7 +9,7 @@
 #include "backend/rows/item_blocks.hpp"
 #include "backend/rows/labelled_rows.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
 
@@ -69,10 +69,10 @@ struct BlockTask {
   /// A(q,i) is added to [i], modulo 2^64, for each query; padded_items() of them, aligned. Only for
   /// kRowsAndColumns.
   std::int64_t* column_sums = nullptr;
-  /// Terms of the first query and the first 1,024 items of the block; those of queries without
-  /// values stay as they are. Only for Terms::kOn.
-  BlockTerm* terms = nullptr;
-  std::int64_t term_stride = 0;  ///< terms from one query to the next
+  /// Partials of the first query and the first 1,024 items of the block; those of queries without
+  /// values stay as they are. Only for Partials::kOn.
+  SoftmaxPartial* partials = nullptr;
+  std::int64_t partial_stride = 0;  ///< partials from one query to the next
   ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
   /// For dot products: QuantizedRows::norms of the queries, and of the items of the block, the
@@ -87,14 +87,14 @@ enum class Identities {
   kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
 };
 
-/// Whether the terms of the block sums are formed.
-enum class Terms { kOff, kOn };
+/// Whether the partials of the block sums are formed.
+enum class Partials { kOff, kOn };
 
 /// Computes a task with the `inverse_one` of its format. Returns the number of row identities that
 /// do not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
 
-/// By Identities and Terms.
+/// By Identities and Partials.
 struct KernelVariants {
   BlockFunction functions[2][2];
 };
@@ -120,7 +120,7 @@ class CpuKernel {
   std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
   /// `signs` are those of queries and items together.
   BlockFunction function(FixedPoint format, Signs signs, Identities identities,
-                         Terms terms = Terms::kOff) const;
+                         Partials partials = Partials::kOff) const;
   /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
   void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
 

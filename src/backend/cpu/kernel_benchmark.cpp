@@ -56,7 +56,7 @@ class Benchmark {
     for (Thread& thread : threads_) {
       thread.scratch.require(BlockLayout().items, queries_.longest());
       thread.out.require(static_cast<std::size_t>(kRowsAtOnce * BlockLayout().items));
-      thread.terms.require(static_cast<std::size_t>(kRowsAtOnce * kSegments));
+      thread.partials.require(static_cast<std::size_t>(kRowsAtOnce * kSegments));
       thread.stream.require(kStoreValues);
       std::fill_n(thread.stream.data(), kStoreValues, 0.0f);  // the first touch is slow
     }
@@ -71,13 +71,13 @@ class Benchmark {
     std::vector<double> summed;
     std::vector<double> hashed;
     std::vector<double> stores;
-    multiply(Terms::kOff, Hashing::kOff);  // warm-up
+    multiply(Partials::kOff, Hashing::kOff);  // warm-up
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
-      rates.pairs_per_s.push_back(pairs() / multiply(Terms::kOff, Hashing::kOff));
+      rates.pairs_per_s.push_back(pairs() / multiply(Partials::kOff, Hashing::kOff));
       if (options_.softmax_scale) {
-        summed.push_back(pairs() / multiply(Terms::kOn, Hashing::kOff));
+        summed.push_back(pairs() / multiply(Partials::kOn, Hashing::kOff));
       }
-      hashed.push_back(pairs() / multiply(Terms::kOff, Hashing::kOn));
+      hashed.push_back(pairs() / multiply(Partials::kOff, Hashing::kOn));
       stores.push_back(static_cast<double>(kStoreValues * threads_.size()) / store());
     }
     rates.median_pairs_per_s = median(rates.pairs_per_s);
@@ -93,7 +93,7 @@ class Benchmark {
     KernelScratch scratch;
     AlignedBuffer<float> out;
     AlignedBuffer<float> stream;
-    AlignedBuffer<BlockTerm> terms;
+    AlignedBuffer<SoftmaxPartial> partials;
     Hasher hasher;
   };
 
@@ -113,27 +113,27 @@ class Benchmark {
     });
   }
 
-  double multiply(Terms terms, Hashing hashing) {
+  double multiply(Partials partials, Hashing hashing) {
     std::atomic<std::size_t> next = 0;
     return timed(options_.threads, [&](int number) {
       Thread& thread = threads_[static_cast<std::size_t>(number)];
       for (std::size_t block = next++; block < blocks_.size(); block = next++) {
-        failed_ += multiply_block(blocks_[block], terms, hashing, thread);
+        failed_ += multiply_block(blocks_[block], partials, hashing, thread);
       }
     });
   }
 
-  std::int64_t multiply_block(const ItemBlock& block, Terms terms, Hashing hashing,
+  std::int64_t multiply_block(const ItemBlock& block, Partials partials, Hashing hashing,
                               Thread& thread) {
     const BlockFunction kernel = kernel_.function(
-        options_.arithmetic, common_signs(queries_, items_), Identities::kRows, terms);
+        options_.arithmetic, common_signs(queries_, items_), Identities::kRows, partials);
     BlockTask task;
     task.queries = &queries_;
     task.block = &block;
     task.out = thread.out.data();
     task.out_stride = block.items();
-    task.terms = thread.terms.data();
-    task.term_stride = kSegments;
+    task.partials = thread.partials.data();
+    task.partial_stride = kSegments;
     task.exp_scale = exp_scale(options_.softmax_scale.value_or(kLeastSoftmaxScale));
     task.scratch = &thread.scratch;
     std::int64_t failed = 0;

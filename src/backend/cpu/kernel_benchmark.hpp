@@ -16,7 +16,7 @@ struct KernelBenchmarkOptions {
   int threads = 1;
   int repeats = 5;
   Simd simd = Simd::kBest;
-  std::optional<double> softmax_scale;  ///< with it, the terms of the block sums are timed too
+  std::optional<double> softmax_scale;  ///< with it, the partials of the block sums are timed too
 };
 
 /// What the CPU kernel alone does, without any file. Rates are medians over the repeats, in pairs
@@ -27,8 +27,8 @@ struct KernelRates {
   double build_seconds = 0.0;       ///< inverting all items; not part of any rate
   std::vector<double> pairs_per_s;  ///< of each repeat, with the row identity
   double median_pairs_per_s = 0.0;
-  double summed_pairs_per_s = 0.0;       ///< with the terms of the block sums on top; 0: not timed
-  double hashed_pairs_per_s = 0.0;       ///< with XXH3-128 of the results on top
+  double summed_pairs_per_s = 0.0;  ///< with the partials of the block sums on top; 0: not timed
+  double hashed_pairs_per_s = 0.0;  ///< with XXH3-128 of the results on top
   double store_limit_pairs_per_s = 0.0;  ///< streaming stores of 4 bytes a pair, nothing else
   std::int64_t failed_identities = 0;
 };

@@ -35,7 +35,7 @@ static_assert(kFineRows % kStepItems == 0);
 constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
 // A query with so many dense columns has few cosines that are 0: putting the others together for
-// their terms would not pay.
+// their partials would not pay.
 constexpr std::size_t kDenseRow = 4;
 // AVX2 has no instruction for that: there it never pays (six times as long with Highway's).
 constexpr bool kCompresses = HWY_TARGET != HWY_AVX2;
@@ -115,13 +115,13 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 /// Scores go to the list one step late (the first time zeros, of which it takes none). Where it
 /// stores them depends on how many are not 0, and the sums of the next step are loaded before that
 /// is known: behind such stores the processor would often wait with these loads. At some addresses
-/// that took the terms half as long again.
-template <class Scores, Identities kIdentities, Terms kTerms>
+/// that took the partials half as long again.
+template <class Scores, Identities kIdentities, Partials kTerms>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
                                 float* HWY_RESTRICT out, NonzeroList& nonzero) {
   const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
-  const bool lists_nonzero = kTerms == Terms::kOn && pass.lists_nonzero;
+  const bool lists_nonzero = kTerms == Partials::kOn && pass.lists_nonzero;
   GroupScores late[kGroups];
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
     fetch_lines_ahead(out);
@@ -157,9 +157,9 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
 }
 
 /// One query: returns the number of segments whose identity does not hold.
-template <class Scores, Identities kIdentities, Terms kTerms>
+template <class Scores, Identities kIdentities, Partials kTerms>
 HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
-                                  const Scale& scale, float* out, BlockTerm* terms) {
+                                  const Scale& scale, float* out, SoftmaxPartial* partials) {
   const ItemBlock& block = *task.block;
   KernelScratch& scratch = *task.scratch;
   std::int64_t* sums = scratch.accumulators();
@@ -187,31 +187,33 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
       std::memcpy(out + whole, edge, (end - whole) * sizeof(float));
     }
     failed += sum != parted.expected[begin / kFineRows];
-    if constexpr (kTerms == Terms::kOn) {
+    if constexpr (kTerms == Partials::kOn) {
       if (is_full) {
-        *terms = term_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+        *partials =
+            partial_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
       } else if (!query.empty()) {
-        *terms = term_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+        *partials =
+            partial_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
       }
-      ++terms;
+      ++partials;
     }
   }
   return failed;
 }
 
-template <class Scores, Identities kIdentities, Terms kTerms>
+template <class Scores, Identities kIdentities, Partials kTerms>
 std::int64_t run(const BlockTask& task, float inverse_one) {
   const std::int64_t items = task.block->items();
   std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Scores::kZero);
   std::int64_t failed = 0;
   float* out = task.out;
-  BlockTerm* terms = task.terms;
+  SoftmaxPartial* partials = task.partials;
   for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
     const double norm = task.query_norms == nullptr ? 1.0 : task.query_norms[row];
     const Scale scale{inverse_one, norm, task.item_norms};
     failed +=
-        run_query<Scores, kIdentities, kTerms>(task, task.queries->row(row), scale, out, terms);
-    terms += task.term_stride;
+        run_query<Scores, kIdentities, kTerms>(task, task.queries->row(row), scale, out, partials);
+    partials += task.partial_stride;
   }
   if (kIdentities == Identities::kRowsAndColumns && Scores::kZero != 0) {
     const auto zeros =

@@ -1,7 +1,8 @@
-// Terms of the block sums in vectors. Included once for each instruction set, like the kernel that
-// uses them.
+// Partials of the block sums in vectors. Included once for each instruction set, like the kernel
+// that uses them.
 //
-// Most cosines of sparse rows are 0, and those have one term: the others are moved together first.
+// Most cosines of sparse rows are 0, and those have one partial: the others are moved together
+// first.
 #if defined(BULKSIM_SOFTMAX_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BULKSIM_SOFTMAX_VECTORS_INL
 #undef BULKSIM_SOFTMAX_VECTORS_INL
@@ -15,7 +16,7 @@
 #include <hwy/highway.h>
 
 #include "backend/cpu/sum_vectors_inl.hpp"
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/types.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,15 +52,16 @@ HWY_INLINE void append_nonzero(const GroupScores (&groups)[kGroups], NonzeroList
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_NATIVE_FMA
 
-HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, float /*least_cosine*/,
-                             ExpScale scale, float inverse_one) {
+HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items,
+                                     float /*least_cosine*/, ExpScale scale, float inverse_one) {
   const auto zeros = static_cast<std::int64_t>(items - list.size);
-  return block_term({list.values, list.size}, zeros, scale, inverse_one);
+  return softmax_partial({list.values, list.size}, zeros, scale, inverse_one);
 }
 
-HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, float /*least_cosine*/,
-                                   ExpScale scale, float inverse_one) {
-  return block_term({cosines, std::size_t{kFineRows}}, 0, scale, inverse_one);
+HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines,
+                                           float /*least_cosine*/, ExpScale scale,
+                                           float inverse_one) {
+  return softmax_partial({cosines, std::size_t{kFineRows}}, 0, scale, inverse_one);
 }
 
 #else
@@ -103,7 +105,7 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
   const auto factor = polynomial(rest, hn::Set(d, 1.0f), c1, c2, c3, c4, c5);
   return {per_cosine,
           hn::Sub(largest, hn::Set(d, scale.reach)),
-          hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kTermBits}), whole)),
+          hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kWeightBits}), whole)),
           factor,
           hn::Mul(factor, c1),
           hn::Mul(factor, c2),
@@ -127,9 +129,9 @@ HWY_INLINE hn::Vec<Words> nearest_int(FloatVector value) {
 /// Whether cosines may be below BlockExp::least.
 enum class Reach { kAll, kSome };
 
-/// As exp_term.
+/// As exp_weight.
 template <Reach kReach>
-HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
+HWY_INLINE hn::Vec<Words> exp_weights(FloatVector cosine, const ExpVectors& e) {
   const Floats d;
   const Words di;
   const auto c = kReach == Reach::kAll ? cosine : hn::Max(cosine, e.least);
@@ -140,19 +142,19 @@ HWY_INLINE hn::Vec<Words> exp_terms(FloatVector cosine, const ExpVectors& e) {
   return nearest_int(hn::BitCast(d, bits));
 }
 
-/// Sum of the terms of cosines, a whole number of vector pairs.
+/// Sum of the partials of cosines, a whole number of vector pairs.
 template <Reach kReach>
-HWY_INLINE std::int64_t sum_terms(const float* HWY_RESTRICT cosines, std::size_t size,
-                                  const ExpVectors& e) {
+HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::size_t size,
+                                     const ExpVectors& e) {
   const Floats d;
   const LongWords dw;
   const std::size_t lanes = hn::Lanes(d);
-  // two terms stay below 2^32; their 64-bit pairs are added as a whole and as high halves
+  // two partials stay below 2^32; their 64-bit pairs are added as a whole and as high halves
   auto pairs = hn::Zero(dw);
   auto highs = hn::Zero(dw);
   for (std::size_t at = 0; at < size; at += 2 * lanes) {
-    const auto one = exp_terms<kReach>(hn::LoadU(d, cosines + at), e);
-    const auto other = exp_terms<kReach>(hn::LoadU(d, cosines + at + lanes), e);
+    const auto one = exp_weights<kReach>(hn::LoadU(d, cosines + at), e);
+    const auto other = exp_weights<kReach>(hn::LoadU(d, cosines + at + lanes), e);
     const auto two = hn::BitCast(dw, hn::Add(one, other));
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
@@ -162,24 +164,24 @@ HWY_INLINE std::int64_t sum_terms(const float* HWY_RESTRICT cosines, std::size_t
   return static_cast<std::int64_t>(low + high);
 }
 
-/// The term of cosines that are at least `least_cosine`, of which the largest is in a lane of
+/// The partial of cosines that are at least `least_cosine`, of which the largest is in a lane of
 /// `most`; that of `filler` is added `missing` times on top.
-HWY_INLINE BlockTerm term_of(const float* HWY_RESTRICT cosines, std::size_t size, FloatVector most,
-                             float least_cosine, FloatVector filler, std::int64_t missing,
-                             ExpScale scale, float inverse_one) {
+HWY_INLINE SoftmaxPartial partial_of(const float* HWY_RESTRICT cosines, std::size_t size,
+                                     FloatVector most, float least_cosine, FloatVector filler,
+                                     std::int64_t missing, ExpScale scale, float inverse_one) {
   const auto largest = hn::MaxOfLanes(Floats(), most);
   const ExpVectors e = exp_vectors(largest, scale);
   const std::int64_t sum = hn::GetLane(e.least) <= least_cosine
-                               ? sum_terms<Reach::kAll>(cosines, size, e)
-                               : sum_terms<Reach::kSome>(cosines, size, e);
-  const std::int64_t more = missing * hn::GetLane(exp_terms<Reach::kSome>(filler, e));
+                               ? sum_partials<Reach::kAll>(cosines, size, e)
+                               : sum_partials<Reach::kSome>(cosines, size, e);
+  const std::int64_t more = missing * hn::GetLane(exp_weights<Reach::kSome>(filler, e));
   return {in_steps(hn::GetLane(largest), inverse_one), sum + more};
 }
 
-/// As block_term, of cosines from `least_cosine` on. The list is filled up with one value, whose
-/// term then counts as often as it is too much or too little.
-HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, float least_cosine,
-                             ExpScale scale, float inverse_one) {
+/// As softmax_partial, of cosines from `least_cosine` on. The list is filled up with one value,
+/// whose partial then counts as often as it is too much or too little.
+HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items, float least_cosine,
+                                     ExpScale scale, float inverse_one) {
   const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
@@ -187,13 +189,13 @@ HWY_INLINE BlockTerm term_of(const NonzeroList& list, std::size_t items, float l
   hn::StoreU(filler, d, list.values + list.size + lanes);
   const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
   const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
-  return term_of(list.values, padded, hn::Max(list.largest, filler), least_cosine, filler, missing,
-                 scale, inverse_one);
+  return partial_of(list.values, padded, hn::Max(list.largest, filler), least_cosine, filler,
+                    missing, scale, inverse_one);
 }
 
 /// The same for all cosines of a whole fine block, 0 or not.
-HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, float least_cosine,
-                                   ExpScale scale, float inverse_one) {
+HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines, float least_cosine,
+                                           ExpScale scale, float inverse_one) {
   const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   auto most = hn::LoadU(d, cosines);
@@ -202,8 +204,8 @@ HWY_INLINE BlockTerm term_of_whole(const float* HWY_RESTRICT cosines, float leas
     most = hn::Max(most, hn::LoadU(d, cosines + at));
     most_too = hn::Max(most_too, hn::LoadU(d, cosines + at + lanes));
   }
-  return term_of(cosines, kFineRows, hn::Max(most, most_too), least_cosine, hn::Zero(d), 0, scale,
-                 inverse_one);
+  return partial_of(cosines, kFineRows, hn::Max(most, most_too), least_cosine, hn::Zero(d), 0,
+                    scale, inverse_one);
 }
 
 #endif

@@ -170,7 +170,7 @@ struct WideCosines {
 /// Sums below 2^53 times the lengths of the two rows, as to_dot().
 struct Dots {
   static constexpr std::int64_t kZero = 0;
-  static constexpr float kLeast = -1.0f;  // no terms are formed of them
+  static constexpr float kLeast = -1.0f;  // no partials are formed of them
 
   HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t at) {
     return {half(group.low, scale, scale.item_norms + at),

@@ -21,7 +21,7 @@ std::size_t to_size(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-/// A fine block must not be cut: its terms are formed at once.
+/// A fine block must not be cut: its partials are formed at once.
 std::int64_t items_of_a_block(const CpuBackendOptions& options) {
   if (options.content == TileContent::kValues) return options.sub_block;
   return divide_up(options.sub_block, kFineRows) * kFineRows;
@@ -48,11 +48,11 @@ TileWorker::TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel
   blocks_.resize(to_size(divide_up(tile.items, layout_.items)));
   stripe_.require(to_size(stripe_rows_ * tile.items));
   column_sums_.require(to_size(padded_column(tile.items, layout_.items)));
-  terms_.resize(to_size(stripe_rows_ * term_blocks()));
+  partials_.resize(to_size(stripe_rows_ * partial_blocks()));
 }
 
-/// Fine blocks along the items of a tile; 0 where no terms are asked for.
-std::int64_t TileWorker::term_blocks() const {
+/// Fine blocks along the items of a tile; 0 where no partials are asked for.
+std::int64_t TileWorker::partial_blocks() const {
   if (options_.content == TileContent::kValues) return 0;
   return FineGrid(options_.grid).columns_of_a_tile();
 }
@@ -70,7 +70,7 @@ void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   }
   const Signs signs = common_signs(queries_->rows, items_);
   function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns,
-                               terms_.empty() ? Terms::kOff : Terms::kOn);
+                               partials_.empty() ? Partials::kOff : Partials::kOn);
   scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
   if (options_.arithmetic.metric == Metric::kDot) lay_out_norms();
 }
@@ -118,7 +118,7 @@ bool TileWorker::compute_once(TileId tile, TileWriter& writer) {
     if (options_.before_checks) options_.before_checks(tile, values);
     if (!samples_hold(stripe, cells_left)) return false;
     writer.write({tile, stripe.begin, stripe.size(), values,
-                  std::span(terms_).first(to_size(stripe.size() * term_blocks()))});
+                  std::span(partials_).first(to_size(stripe.size() * partial_blocks()))});
   }
   return columns_hold(local_rows_);
 }
@@ -132,9 +132,9 @@ bool TileWorker::compute_stripe(RowRange rows) {
   task.queries = &queries_->rows;
   task.rows = {local_rows_.begin + rows.begin, local_rows_.begin + rows.begin + valid};
   task.out_stride = width;
-  std::ranges::fill(terms_, BlockTerm{});
-  task.terms = terms_.data();
-  task.term_stride = term_blocks();
+  std::ranges::fill(partials_, SoftmaxPartial{});
+  task.partials = partials_.data();
+  task.partial_stride = partial_blocks();
   task.exp_scale = exp_scale(options_.softmax_scale);
   task.scratch = &scratch_;
   std::int64_t failed = 0;
@@ -152,7 +152,7 @@ bool TileWorker::compute_stripe(RowRange rows) {
     failed += function_(task, inverse_one(options_.arithmetic));
     item += block.items();
     column_sums += block.padded_items();
-    task.terms += divide_up(block.items(), kFineRows);
+    task.partials += divide_up(block.items(), kFineRows);
   }
   for (std::int64_t row = 0; row < valid && item < width; ++row) {
     std::fill_n(stripe_.data() + row * width + item, width - item, 0.0f);
@@ -161,7 +161,7 @@ bool TileWorker::compute_stripe(RowRange rows) {
   return failed == 0;
 }
 
-/// Compares the sampled cells of a stripe, and a term with some, and drops them from `cells`.
+/// Compares the sampled cells of a stripe, and a partial with some, and drops them from `cells`.
 bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const {
   const std::int64_t width = options_.grid.tile().items;
   for (; !cells.empty() && cells.front().row < rows.end; cells = cells.subspan(1)) {
@@ -171,24 +171,24 @@ bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const
                      local_items_.begin + cell.item, options_.arithmetic)) {
       return false;
     }
-    if (!terms_.empty() && cells.size() % kCellsPerTerm == 0 &&
-        !term_holds(cell.row - rows.begin, cell.row, cell.item)) {
+    if (!partials_.empty() && cells.size() % kCellsPerPartial == 0 &&
+        !partial_holds(cell.row - rows.begin, cell.row, cell.item)) {
       return false;
     }
   }
   return true;
 }
 
-/// Forms the term of a row's fine block again. `row` and `item` are those of the tile.
-bool TileWorker::term_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const {
+/// Forms the partial of a row's fine block again. `row` and `item` are those of the tile.
+bool TileWorker::partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const {
   const std::int64_t block = item / kFineRows;
   const std::int64_t begin = block * kFineRows;
   const std::int64_t end = std::min(begin + kFineRows, local_items_.size());
   const float* cosines = stripe_.data() + stripe_row * options_.grid.tile().items + begin;
-  return is_term_of(terms_[to_size(stripe_row * term_blocks() + block)],
-                    {cosines, to_size(end - begin)},
-                    !queries_->rows.row(local_rows_.begin + row).empty(),
-                    exp_scale(options_.softmax_scale), options_.arithmetic);
+  return is_partial_of(partials_[to_size(stripe_row * partial_blocks() + block)],
+                       {cosines, to_size(end - begin)},
+                       !queries_->rows.row(local_rows_.begin + row).empty(),
+                       exp_scale(options_.softmax_scale), options_.arithmetic);
 }
 
 bool TileWorker::columns_hold(RowRange rows) {
@@ -217,7 +217,7 @@ std::int64_t TileWorker::bytes(const CpuBackendOptions& options, std::int64_t la
          padded_column(tile.items, layout.items) * sums_and_norms +
          rows_of_a_stripe(tile) *
              (tile.items * std::int64_t{sizeof(float)} +
-              FineGrid(options.grid).columns_of_a_tile() * std::int64_t{sizeof(BlockTerm)});
+              FineGrid(options.grid).columns_of_a_tile() * std::int64_t{sizeof(SoftmaxPartial)});
 }
 
 }  // namespace bulksim

@@ -47,9 +47,9 @@ class TileWorker {
   bool compute_once(TileId tile, TileWriter& writer);
   bool compute_stripe(RowRange rows);
   bool samples_hold(RowRange rows, std::span<const Cell>& cells) const;
-  bool term_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
+  bool partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
-  std::int64_t term_blocks() const;
+  std::int64_t partial_blocks() const;
   void lay_out_norms();
 
   CpuBackendOptions options_;
@@ -68,7 +68,7 @@ class TileWorker {
   AlignedBuffer<std::int64_t> column_sums_;
   AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like it
   AlignedBuffer<float> stripe_;
-  std::vector<BlockTerm> terms_;  // of the stripe; empty where they are not asked for
+  std::vector<SoftmaxPartial> partials_;  // of the stripe; empty where they are not asked for
 };
 
 }  // namespace bulksim

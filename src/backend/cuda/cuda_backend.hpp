@@ -39,7 +39,7 @@ struct CudaBackendOptions {
   int pinned_tiles = 8;               ///< tiles in pinned host memory, on their way out
   std::int64_t slice_items = 262144;  ///< item rows inverted at a time, at most (at least a tile)
   TileContent content = TileContent::kValues;
-  double softmax_scale = 20.0;  ///< of the terms
+  double softmax_scale = 20.0;  ///< of the partials
   std::string module = kCudaModule;
 };
 

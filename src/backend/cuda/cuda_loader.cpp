@@ -57,8 +57,9 @@ CudaKernelRates benchmark_cuda_kernel(const QuantizedRows& queries, const Quanti
 }
 
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz) {
-  const std::int64_t of_a_tile = options.grid.tile().cells() * std::int64_t{sizeof(float)} +
-                                 terms_of_a_tile(options.grid) * std::int64_t{sizeof(BlockTerm)};
+  const std::int64_t of_a_tile =
+      options.grid.tile().cells() * std::int64_t{sizeof(float)} +
+      partials_per_tile(options.grid) * std::int64_t{sizeof(SoftmaxPartial)};
   const std::int64_t tiles = options.pinned_tiles * of_a_tile;
   const std::int64_t rows = std::max(options.slice_items, options.grid.tile().items) + 1;
   return tiles + 2 * (rows * std::int64_t{sizeof(std::int64_t)} +

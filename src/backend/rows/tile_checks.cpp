@@ -47,9 +47,10 @@ bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
 }
 
-bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
-                ExpScale scale, FixedPoint format) {
-  return term == (has_values ? block_term(cosines, 0, scale, inverse_one(format)) : BlockTerm{});
+bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines, bool has_values,
+                   ExpScale scale, FixedPoint format) {
+  return partial ==
+         (has_values ? softmax_partial(cosines, 0, scale, inverse_one(format)) : SoftmaxPartial{});
 }
 
 Error wrong_twice(TileId tile) {

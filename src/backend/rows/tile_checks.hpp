@@ -7,7 +7,7 @@
 
 #include "backend/rows/labelled_rows.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
@@ -45,12 +45,12 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
 bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
                  const QuantizedRows& items, std::int64_t item, FixedPoint format);
 
-/// Of the sampled cells one in so many also has the term of its row and fine block formed again.
-inline constexpr std::size_t kCellsPerTerm = 32;
+/// Of the sampled cells one in so many also has the partial of its row and fine block formed again.
+inline constexpr std::size_t kCellsPerPartial = 32;
 
-/// Whether a term is, by its definition, that of these cosines of one row and fine block.
-bool is_term_of(const BlockTerm& term, std::span<const float> cosines, bool has_values,
-                ExpScale scale, FixedPoint format);
+/// Whether a partial is, by its definition, that of these cosines of one row and fine block.
+bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines, bool has_values,
+                   ExpScale scale, FixedPoint format);
 
 /// The checks of a tile failed twice: names tile and host.
 Error wrong_twice(TileId tile);

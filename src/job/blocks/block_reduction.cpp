@@ -11,23 +11,23 @@ namespace bulksim {
 
 namespace {
 
-/// Gives the terms of each tile to a step; all ranks go on or fail together.
+/// Gives the partials of each tile to a step; all ranks go on or fail together.
 template <class Step>
-void each_tile(const Plan& plan, const ReadTerms& read, const std::vector<std::int64_t>& tiles,
+void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std::int64_t>& tiles,
                Communicator& comm, const Step& step) {
-  std::vector<BlockTerm> terms(static_cast<std::size_t>(terms_of_a_tile(plan.grid)));
+  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(plan.grid)));
   together(comm, [&] {
     for (const std::int64_t number : tiles) {
       const TileId tile = plan.grid.id(number);
-      read(tile, terms);
-      step(tile, std::span<const BlockTerm>(terms));
+      read(tile, partials);
+      step(tile, std::span<const SoftmaxPartial>(partials));
     }
   });
 }
 
 }  // namespace
 
-BlockMap reduce_block_sums(const Plan& plan, const ReadTerms& read,
+BlockMap reduce_block_sums(const Plan& plan, const ReadPartials& read,
                            const std::vector<std::int64_t>& tiles, Communicator& comm) {
   BlockSumBuilder builder(plan.grid, *plan.softmax_scale, inverse_one(plan.arithmetic));
   each_tile(plan, read, tiles, comm,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/error.hpp"
 #include "job/config/import_options.hpp"
 #include "storage/result/result_path.hpp"

@@ -47,7 +47,7 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
 
 TileContent content_of(const Plan& plan) {
   if (!plan.softmax_scale) return TileContent::kValues;
-  return plan.has_matrix() ? TileContent::kValuesAndTerms : TileContent::kTerms;
+  return plan.has_matrix() ? TileContent::kValuesAndPartials : TileContent::kPartials;
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ std::int64_t block_sum_bytes(const Plan& plan, int threads) {
   constexpr std::int64_t kBlockBytes = 40;
   const FineGrid fine(plan.grid);
   return kRowBytes * plan.grid.shape().queries + kBlockBytes * fine.rows() * fine.columns() +
-         2 * threads * terms_of_a_tile(plan.grid) * std::int64_t{sizeof(BlockTerm)};
+         2 * threads * partials_per_tile(plan.grid) * std::int64_t{sizeof(SoftmaxPartial)};
 }
 
 }  // namespace bulksim

@@ -39,7 +39,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
 std::int64_t device_bytes(const Schedule& schedule, const Plan& plan, const Surveys& surveys);
 
 /// Memory for block sums: two integers a query row, fine blocks as they are reduced and written,
-/// and terms of a tile on each thread.
+/// and partials of a tile on each thread.
 std::int64_t block_sum_bytes(const Plan& plan, int threads);
 
 }  // namespace bulksim

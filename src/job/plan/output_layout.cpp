@@ -5,7 +5,7 @@
 #include "blocks/block_sums.hpp"
 #include "blocks/fine_grid.hpp"
 #include "core/text/format_text.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_index.hpp"
 #include "storage/result/similarity_file.hpp"
 
@@ -43,7 +43,8 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   }
   for (std::size_t part = 0; part < layout.layouts.size(); ++part) {
     if (plan.has_matrix()) layout.paths.push_back(run.part_path(part));
-    if (plan.softmax_scale) layout.terms.push_back(inside(run.staging(), term_file_name(part)));
+    if (plan.softmax_scale)
+      layout.partials.push_back(inside(run.staging(), partial_file_name(part)));
   }
   return layout;
 }
@@ -58,7 +59,7 @@ std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts) {
   std::int64_t bytes = 0;
   for (const PartLayout& part : parts.layouts) {
     if (parts.has_matrix()) bytes += part.file_bytes;
-    if (parts.has_terms()) bytes += term_file_bytes(grid, part);
+    if (parts.has_partials()) bytes += partial_file_bytes(grid, part);
   }
   return bytes;
 }

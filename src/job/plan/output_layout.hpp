@@ -20,7 +20,7 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run);
 /// Folder on whose file system the output goes: the nearest one that exists.
 std::string existing_folder(FileCalls& calls, std::string path);
 
-/// Bytes of all files of tiles and of terms.
+/// Bytes of all files of tiles and of partials.
 std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts);
 
 /// Bytes of all files of the result that hold no times: those of the manifest, or the one file.

@@ -5,7 +5,7 @@
 
 #include "job/plan/output_layout.hpp"
 #include "job/publish/change_guard.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_index.hpp"
 #include "storage/result/similarity_file.hpp"
 #include "storage/run/manifest.hpp"
@@ -36,7 +36,7 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
   file.sync();
 }
 
-/// Looks at tiles and terms once more, before anybody else does.
+/// Looks at tiles and partials once more, before anybody else does.
 void read_back(const Publication& publication, FileCalls& calls) {
   if (publication.config.read_back == ReadBack::kNone) return;
   const TileGrid& grid = publication.plan.grid;
@@ -74,9 +74,9 @@ std::string publish(RunDirectory& run, const Publication& publication, FileCalls
     manifest.files.push_back(describe_file(calls, run.staging(), names.back(),
                                            layout.has_tiles() ? layout.data_offset : -1));
   }
-  for (std::size_t part = 0; part < parts.terms.size(); ++part)
+  for (std::size_t part = 0; part < parts.partials.size(); ++part)
     manifest.files.push_back(
-        describe_file(calls, run.staging(), term_file_name(part), kTermHeadBytes));
+        describe_file(calls, run.staging(), partial_file_name(part), kPartialHeadBytes));
   write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, shown_layouts(parts),
                         names, attributes_of(plan), publication.names(), publication.blocks);
   replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(publication.digests));

@@ -22,7 +22,7 @@ namespace {
 std::int64_t bytes_of_a_tile(const TileWork& work) {
   const TileGrid& grid = work.setup.plan.grid;
   return (work.parts.has_matrix() ? work.parts.layouts.front().tile_bytes : 0) +
-         (work.parts.has_terms() ? term_section_bytes(grid) : 0);
+         (work.parts.has_partials() ? partial_section_bytes(grid) : 0);
 }
 
 /// Writes tiles that are not selected: NaN in every cell that exists.

@@ -36,7 +36,7 @@ struct TileOutcome {
   std::string backend;
 };
 
-/// Computes tiles, writes them with their terms, notes them in the journal and syncs them.
+/// Computes tiles, writes them with their partials, notes them in the journal and syncs them.
 TileOutcome compute_tiles(const TileWork& work, PhaseTimer& timer, JobContext context);
 
 }  // namespace bulksim

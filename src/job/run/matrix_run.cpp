@@ -17,7 +17,7 @@
 #include "job/run/run_session.hpp"
 #include "job/run/runs.hpp"
 #include "job/run/stream_tiles.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 
 namespace bulksim {
 
@@ -135,7 +135,7 @@ void MatrixRun::compute() {
   comm.all_reduce_sum(outside);
   outside_ = outside[0];
   gather_digests(tiles, outcome.digests, shares, comm, work_.digests);
-  if (parts_.has_terms()) sum_blocks(tiles);
+  if (parts_.has_partials()) sum_blocks(tiles);
 }
 
 /// `tiles` are those that this rank has computed; with those of earlier attempts each has one rank.
@@ -147,11 +147,12 @@ void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
                                    setup.surveys.items, comm.size());
   const auto& mine = earlier[static_cast<std::size_t>(comm.rank())];
   tiles.insert(tiles.end(), mine.begin(), mine.end());
-  TermFiles terms(frame_.context.calls, plan().grid, parts_.terms, parts_.layouts,
-                  TileAccess::kRead);
+  PartialFiles partials(frame_.context.calls, plan().grid, parts_.partials, parts_.layouts,
+                        TileAccess::kRead);
   Communicator& sums = setup.devices.world ? *setup.devices.world : comm;
   blocks_ = reduce_block_sums(
-      plan(), [&](TileId tile, std::span<BlockTerm> to) { terms.read(tile, to); }, tiles, sums);
+      plan(), [&](TileId tile, std::span<SoftmaxPartial> to) { partials.read(tile, to); }, tiles,
+      sums);
 }
 
 std::string MatrixRun::publish_as_rank_0() {

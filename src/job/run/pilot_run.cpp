@@ -16,7 +16,7 @@
 #include "job/run/stream_tiles.hpp"
 #include "job/sinks/discard.hpp"
 #include "job/sinks/watched_sink.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 
 namespace bulksim {
 
@@ -66,7 +66,7 @@ std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
 /// Bytes of a tile on the disk; pairs are too few to count.
 std::int64_t stored_bytes(const Plan& plan) {
   return (plan.has_matrix() ? plan.grid.tile().cells() * bytes_of(plan.value_type) : 0) +
-         (plan.softmax_scale ? term_section_bytes(plan.grid) : 0);
+         (plan.softmax_scale ? partial_section_bytes(plan.grid) : 0);
 }
 
 double maximum(double seconds, Communicator& comm) {
@@ -127,11 +127,13 @@ Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& sh
   return samples;
 }
 
-/// Seconds for the block sums of `tiles`, which all have the same terms.
-double seconds_of_sums(const Plan& plan, const std::vector<BlockTerm>& terms,
+/// Seconds for the block sums of `tiles`, which all have the same partials.
+double seconds_of_sums(const Plan& plan, const std::vector<SoftmaxPartial>& partials,
                        const std::vector<std::int64_t>& tiles) {
   const auto alone = make_self_communicator();
-  const auto read = [&](TileId, std::span<BlockTerm> to) { std::ranges::copy(terms, to.begin()); };
+  const auto read = [&](TileId, std::span<SoftmaxPartial> to) {
+    std::ranges::copy(partials, to.begin());
+  };
   return seconds_of([&] { reduce_block_sums(plan, read, tiles, *alone); });
 }
 
@@ -151,8 +153,8 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
   samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
   samples.sync_seconds = seconds_of([&] { file.sync_data(); });
   if (plan.softmax_scale) {
-    samples.no_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), {});
-    samples.large_sums_seconds = seconds_of_sums(plan, output.terms_of_a_tile(), samples.large);
+    samples.no_sums_seconds = seconds_of_sums(plan, output.partials_per_tile(), {});
+    samples.large_sums_seconds = seconds_of_sums(plan, output.partials_per_tile(), samples.large);
   }
   return samples;
 }

@@ -12,7 +12,7 @@
 #include "job/plan/output_layout.hpp"
 #include "job/plan/tile_partition.hpp"
 #include "storage/parts/pair_runs.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/run/journal.hpp"
 #include "storage/run/versions.hpp"
 
@@ -72,15 +72,15 @@ void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& rec
   PartSet missing;
   for (const std::size_t part : recovery.missing_parts) {
     if (parts.has_matrix()) missing.paths.push_back(parts.paths[part]);
-    if (parts.has_terms()) missing.terms.push_back(parts.terms[part]);
+    if (parts.has_partials()) missing.partials.push_back(parts.partials[part]);
     missing.layouts.push_back(parts.layouts[part]);
   }
-  for (const auto& paths : {missing.paths, missing.terms}) {
+  for (const auto& paths : {missing.paths, missing.partials}) {
     for (const std::string& path : paths)
       remove_tree(context.calls, path);
   }
-  if (parts.has_terms()) {
-    lay_out_terms(context.calls, plan.grid, missing.terms, missing.layouts);
+  if (parts.has_partials()) {
+    preallocate_partials(context.calls, plan.grid, missing.partials, missing.layouts);
   }
   if (!parts.has_matrix()) return;
   if (lay_out_parts(context.calls, plan.grid, missing.paths, missing.layouts) ==
@@ -99,7 +99,7 @@ void make_parts_writable(const Plan& plan, const PartSet& parts, const Recovery&
   for (std::size_t part = 0; part < needed.size(); ++part) {
     if (needed[part] == 0) continue;
     if (parts.has_matrix()) make_writable(calls, parts.paths[part]);
-    if (parts.has_terms()) make_writable(calls, parts.terms[part]);
+    if (parts.has_partials()) make_writable(calls, parts.partials[part]);
   }
 }
 

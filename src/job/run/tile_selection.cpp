@@ -21,41 +21,41 @@ namespace bulksim {
 
 namespace {
 
-/// Keeps the terms of finished tiles.
-class TermStore final : public TileSink {
+/// Keeps the partials of finished tiles.
+class PartialStore final : public TileSink {
  public:
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
-  void read(TileId tile, std::span<BlockTerm> to) const {
-    const auto& terms = terms_.at(tile);
-    std::copy(terms.begin(), terms.end(), to.begin());
+  void read(TileId tile, std::span<SoftmaxPartial> to) const {
+    const auto& partials = partials_.at(tile);
+    std::copy(partials.begin(), partials.end(), to.begin());
   }
 
  private:
   class Writer final : public TileWriter {
    public:
-    explicit Writer(TermStore& store) : store_(store) {}
+    explicit Writer(PartialStore& store) : store_(store) {}
 
     void begin(TileId tile) override {
       tile_ = tile;
-      terms_.clear();
+      partials_.clear();
     }
     void write(const TileStripe& stripe) override {
-      terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
+      partials_.insert(partials_.end(), stripe.partials.begin(), stripe.partials.end());
     }
     void finish() override {
       const std::lock_guard lock(store_.mutex_);
-      store_.terms_[tile_] = terms_;
+      store_.partials_[tile_] = partials_;
     }
 
    private:
-    TermStore& store_;
+    PartialStore& store_;
     TileId tile_;
-    std::vector<BlockTerm> terms_;
+    std::vector<SoftmaxPartial> partials_;
   };
 
   std::mutex mutex_;
-  std::map<TileId, std::vector<BlockTerm>> terms_;
+  std::map<TileId, std::vector<SoftmaxPartial>> partials_;
 };
 
 /// Rows of groups in a fine block of `size` rows, of which there are `blocks`.
@@ -131,14 +131,14 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
     return in_rows(empty_block_map(groups.plan), setup.plan, stride);
   const auto shares = share_all_tiles(groups, comm.size());
   const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
-  TermStore store;
+  PartialStore store;
   together(comm, [&] {
     RunSink sink(groups.plan, store, context);
     const auto backend = make_backend(groups);
     stream_tiles(groups, tiles, *backend, sink);
   });
   BlockMap map = reduce_block_sums(
-      groups.plan, [&](TileId tile, std::span<BlockTerm> to) { store.read(tile, to); }, tiles,
+      groups.plan, [&](TileId tile, std::span<SoftmaxPartial> to) { store.read(tile, to); }, tiles,
       comm);
   return in_rows(std::move(map), setup.plan, stride);
 }

@@ -12,10 +12,10 @@ class TrialOutput::Writer final : public TileWriter {
 
   void begin(TileId /*tile*/) override {
     hasher_.reset();
-    terms_.clear();
+    partials_.clear();
   }
   void write(const TileStripe& stripe) override {
-    terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
+    partials_.insert(partials_.end(), stripe.partials.begin(), stripe.partials.end());
     const auto size = stripe.values.size() * static_cast<std::size_t>(bytes_of(output_.type_));
     const auto bytes = std::as_bytes(stripe.values).first(size);
     hasher_.update(bytes);
@@ -23,15 +23,15 @@ class TrialOutput::Writer final : public TileWriter {
   }
   void finish() override {
     hasher_.digest();
-    output_.write(std::as_bytes(std::span(std::as_const(terms_))));
+    output_.write(std::as_bytes(std::span(std::as_const(partials_))));
     const std::lock_guard lock(output_.mutex_);
-    output_.terms_ = terms_;
+    output_.partials_ = partials_;
   }
 
  private:
   TrialOutput& output_;
   Hasher hasher_;
-  std::vector<BlockTerm> terms_;
+  std::vector<SoftmaxPartial> partials_;
 };
 
 std::unique_ptr<TileWriter> TrialOutput::make_writer() {

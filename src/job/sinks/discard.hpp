@@ -15,8 +15,8 @@
 
 namespace bulksim {
 
-/// Hashes finished tiles and writes them, with their terms, one behind the other; starts again when
-/// the file is full.
+/// Hashes finished tiles and writes them, with their partials, one behind the other; starts again
+/// when the file is full.
 class TrialOutput final : public TileSink {
  public:
   /// `file` must outlive this and has room for `most` bytes.
@@ -25,7 +25,7 @@ class TrialOutput final : public TileSink {
 
   std::unique_ptr<TileWriter> make_writer() override;
   /// Those of some finished tile; empty without block sums.
-  const std::vector<BlockTerm>& terms_of_a_tile() const { return terms_; }
+  const std::vector<SoftmaxPartial>& partials_per_tile() const { return partials_; }
 
  private:
   class Writer;
@@ -36,7 +36,7 @@ class TrialOutput final : public TileSink {
   std::int64_t most_;
   std::atomic<std::int64_t> next_ = 0;
   std::mutex mutex_;
-  std::vector<BlockTerm> terms_;
+  std::vector<SoftmaxPartial> partials_;
 };
 
 /// Drops every pair.

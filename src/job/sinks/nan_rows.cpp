@@ -45,7 +45,7 @@ class NanForZeroRows::Writer final : public TileWriter {
     const auto stride = static_cast<std::size_t>(rows_->grid.tile().items);
     for (std::size_t row = 0; row < flags.size(); ++row)
       spoil(std::span(values_).subspan(row * stride, width_), flags[row] == 1);
-    writer_->write({stripe.tile, stripe.first_row, stripe.rows, values_, stripe.terms});
+    writer_->write({stripe.tile, stripe.first_row, stripe.rows, values_, stripe.partials});
   }
 
   void finish() override { writer_->finish(); }

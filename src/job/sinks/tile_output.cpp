@@ -18,11 +18,11 @@ class TileOutput::Writer final : public TileWriter {
     tile_ = tile;
     hasher_.reset();
     is_zero_ = true;
-    terms_.clear();
+    partials_.clear();
   }
 
   void write(const TileStripe& stripe) override {
-    terms_.insert(terms_.end(), stripe.terms.begin(), stripe.terms.end());
+    partials_.insert(partials_.end(), stripe.partials.begin(), stripe.partials.end());
     const std::span<const float> values = as_stored(stripe.values);
     // ends at the first value that is not zero
     is_zero_ = is_zero_ && !values.empty() &&
@@ -35,9 +35,9 @@ class TileOutput::Writer final : public TileWriter {
 
   void finish() override {
     Digest digest = hasher_.digest();
-    if (output_.files_.terms() != nullptr) {
-      const Digest of_terms = output_.files_.terms()->write(tile_, terms_);
-      if (output_.files_.tiles() == nullptr) digest = of_terms;
+    if (output_.files_.partials() != nullptr) {
+      const Digest of_partials = output_.files_.partials()->write(tile_, partials_);
+      if (output_.files_.tiles() == nullptr) digest = of_partials;
     }
     const std::int64_t number = output_.grid_.number(tile_);
     output_.digests_[static_cast<std::size_t>(number)] = digest;
@@ -60,7 +60,7 @@ class TileOutput::Writer final : public TileWriter {
   Hasher hasher_;
   bool is_zero_ = true;
   std::vector<float> rounded_;
-  std::vector<BlockTerm> terms_;
+  std::vector<SoftmaxPartial> partials_;
 };
 
 TileOutput::TileOutput(const TileGrid& grid, RunFiles& files, Progress& progress, Options options)

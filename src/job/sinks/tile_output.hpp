@@ -18,7 +18,7 @@ namespace bulksim {
 
 /// Takes finished tiles to their place: rounds each stripe to its type, hashes it (as float32)
 /// while it is in cache, writes it, and notes the digest of the whole tile, in the log too. So it
-/// does with the terms of the block sums, whose digest stands for the tile where no matrix is
+/// does with the partials of the block sums, whose digest stands for the tile where no matrix is
 /// written.
 class TileOutput final : public TileSink {
  public:

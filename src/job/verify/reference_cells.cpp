@@ -9,7 +9,7 @@
 #include "bulksim/sparse/row_survey.hpp"
 #include "core/half.hpp"
 #include "job/verify/verification.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_files.hpp"
 
 namespace bulksim {
@@ -129,15 +129,15 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
   return true;
 }
 
-/// The terms of one row of a tile against merges of its row with every item.
-bool terms_agree(TermFiles& files, const ResultFacts& facts, std::int64_t number,
-                 const Rows& queries, const Rows& items) {
+/// The partials of one row of a tile against merges of its row with every item.
+bool partials_agree(PartialFiles& files, const ResultFacts& facts, std::int64_t number,
+                    const Rows& queries, const Rows& items) {
   const TileId tile = facts.grid.id(number);
   const RowRange rows = facts.grid.queries(tile.row);
   const auto row = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(number), 0) %
                                              static_cast<std::uint64_t>(rows.size()));
-  std::vector<BlockTerm> terms(static_cast<std::size_t>(terms_of_a_tile(facts.grid)));
-  files.read(tile, terms);
+  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(facts.grid)));
+  files.read(tile, partials);
   const float unit = inverse_one(facts.arithmetic);
   std::vector<float> cosines;
   for (std::int64_t item = 0; item < facts.grid.items(tile.column).size(); ++item) {
@@ -146,13 +146,13 @@ bool terms_agree(TermFiles& files, const ResultFacts& facts, std::int64_t number
   }
   const auto blocks = static_cast<std::size_t>(FineGrid(facts.grid).columns_of_a_tile());
   std::span<const float> left(cosines);
-  for (const BlockTerm& term :
-       std::span(terms).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
+  for (const SoftmaxPartial& partial :
+       std::span(partials).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
     const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
     left = left.subspan(block.size());
     const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);
-    if (term != (exists ? block_term(block, 0, exp_scale(*facts.plan->softmax_scale), unit)
-                        : BlockTerm{})) {
+    if (partial != (exists ? softmax_partial(block, 0, exp_scale(*facts.plan->softmax_scale), unit)
+                           : SoftmaxPartial{})) {
       return false;
     }
   }
@@ -175,7 +175,8 @@ void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair
   require_content(item_reader, facts.items, facts.grid.shape().items);
   if (facts.grid.count() == 0) return;
   TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
-  TermFiles terms(calls, facts.grid, facts.parts.terms, facts.parts.layouts, TileAccess::kRead);
+  PartialFiles partials(calls, facts.grid, facts.parts.partials, facts.parts.layouts,
+                        TileAccess::kRead);
   const Rows queries = query_reader.read({0, facts.grid.shape().queries});
   std::size_t part = 0;
   for (std::int64_t column = 0; column < facts.grid.columns(); ++column) {
@@ -185,8 +186,8 @@ void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair
     const Rows items = item_reader.read(facts.grid.items(column));
     for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
       const std::int64_t number = facts.grid.number({row, column});
-      if (facts.parts.has_terms() && terms.digest_of_whole({row, column}) &&
-          !terms_agree(terms, facts, number, queries, items)) {
+      if (facts.parts.has_partials() && partials.digest_of_whole({row, column}) &&
+          !partials_agree(partials, facts, number, queries, items)) {
         verdict.damage.push_back(
             damaged_tile(facts, {row, column}, "terms of the tile are not those of the inputs"));
       }

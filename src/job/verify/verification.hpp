@@ -18,18 +18,19 @@ namespace bulksim {
 struct ResultFacts {
   TileGrid grid;
   PartSet parts;
-  std::vector<std::string> names;  ///< of the parts (of their terms without a matrix), for people
-  std::vector<Digest> digests;     ///< of tiles, or of groups of them; may be empty
-  std::int64_t group = 1;          ///< tiles a digest
-  bool has_nan_rows = false;       ///< cells of rows without values are NaN
-  std::int64_t nan_cells = 0;      ///< so many of them
+  std::vector<std::string>
+      names;                    ///< of the parts (of their partials without a matrix), for people
+  std::vector<Digest> digests;  ///< of tiles, or of groups of them; may be empty
+  std::int64_t group = 1;       ///< tiles a digest
+  bool has_nan_rows = false;    ///< cells of rows without values are NaN
+  std::int64_t nan_cells = 0;   ///< so many of them
   FixedPoint arithmetic;
   ValueType value_type = ValueType::kFloat32;
   double error_bound = 0.0;
   std::optional<ResultCut> cut;  ///< of a version with pairs
   Digest queries;                ///< content of the inputs
   Digest items;
-  std::vector<char> readable;  ///< by part: whether its tiles and terms are where they should be
+  std::vector<char> readable;  ///< by part: whether its tiles and partials are where they should be
   std::optional<Plan> plan;    ///< of a folder
 };
 
@@ -42,8 +43,8 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
 /// Reads every tile; adds those that are not what their digests say, and values that are no cosine.
 void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdict& verdict);
 
-/// Looks at the terms of the block sums, forms some of them again from the cosines of their tile,
-/// and the block sums from the terms.
+/// Looks at the partials of the block sums, forms some of them again from the cosines of their
+/// tile, and the block sums from the partials.
 void verify_blocks(FileCalls& calls, const ResultFacts& facts, const std::string& folder,
                    Verdict& verdict);
 

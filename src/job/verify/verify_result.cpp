@@ -93,9 +93,9 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   if (facts.cut && verdict.damage.empty()) {
     look_at_pairs(calls, folder + "/similarity.h5", facts.cut, options, log, verdict);
   }
-  if (!facts.parts.has_matrix() && !facts.parts.has_terms()) return verdict;
+  if (!facts.parts.has_matrix() && !facts.parts.has_partials()) return verdict;
   if (facts.parts.has_matrix()) verify_tiles(calls, facts, options.threads, verdict);
-  if (facts.parts.has_terms()) verify_blocks(calls, facts, folder, verdict);
+  if (facts.parts.has_partials()) verify_blocks(calls, facts, folder, verdict);
   if (!options.against_items.empty()) {
     const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
     verify_against(calls, facts, open_against(calls, options, imports.path(), log), verdict);

@@ -6,7 +6,7 @@
 #include "bulksim/core/error.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/verify/verification.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_index.hpp"
 #include "storage/run/manifest.hpp"
 #include "storage/run/versions.hpp"
@@ -98,7 +98,7 @@ std::vector<ManifestFile> VersionCheck::expected_files() const {
     if (plan_->has_matrix()) {
       files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
     }
-    if (plan_->softmax_scale) files.push_back({term_file_name(part), 0, 0, {}});
+    if (plan_->softmax_scale) files.push_back({partial_file_name(part), 0, 0, {}});
   }
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"})
     files.push_back({name, 0, 0, {}});
@@ -199,10 +199,10 @@ ResultFacts VersionCheck::facts() {
       facts.parts.paths.push_back(expect(part_file_name(part), layout.file_bytes));
     }
     if (plan_->softmax_scale) {
-      facts.parts.terms.push_back(
-          expect(term_file_name(part), term_file_bytes(plan_->grid, layout)));
+      facts.parts.partials.push_back(
+          expect(partial_file_name(part), partial_file_bytes(plan_->grid, layout)));
     }
-    facts.names.push_back(plan_->has_matrix() ? part_file_name(part) : term_file_name(part));
+    facts.names.push_back(plan_->has_matrix() ? part_file_name(part) : partial_file_name(part));
   }
   try {
     facts.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));

@@ -10,7 +10,7 @@ std::string part_file_name(std::size_t part) {
   return name;
 }
 
-std::string term_file_name(std::size_t part) {
+std::string partial_file_name(std::size_t part) {
   char name[64];
   std::snprintf(name, sizeof name, "parts/part-%05zu.terms", part);
   return name;

@@ -8,7 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/scratch_file.hpp"
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/parts/tile_inspection.hpp"
 #include "storage/run/journal.hpp"
@@ -57,7 +57,7 @@ Records read_records(FileCalls& calls, const Digest& plan, std::int64_t tiles,
   return records;
 }
 
-/// Hashes tiles and terms again; those that are damaged are not done. Returns them.
+/// Hashes tiles and partials again; those that are damaged are not done. Returns them.
 std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const PartSet& parts,
                                  int threads, const std::vector<std::int64_t>& tiles,
                                  Recovery& recovery) {
@@ -73,7 +73,7 @@ std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const P
 bool take_up(FileCalls& calls, const TileGrid& grid, const PartSet& parts, std::size_t part) {
   const PartLayout& layout = parts.layouts[part];
   return (!parts.has_matrix() || take_up_part(calls, parts.paths[part], grid, layout)) &&
-         (!parts.has_terms() || take_up_terms(calls, parts.terms[part], grid, layout));
+         (!parts.has_partials() || reopen_partials(calls, parts.partials[part], grid, layout));
 }
 
 }  // namespace
@@ -142,13 +142,14 @@ std::vector<std::int64_t> damaged_tiles(FileCalls& calls, const TileGrid& grid,
     TileFiles files(calls, grid, parts.paths, parts.layouts, TileAccess::kRead);
     findings = inspect_tiles(files, grid, tiles, threads);
   }
-  TermFiles files(calls, grid, parts.terms, parts.layouts, TileAccess::kRead);
+  PartialFiles files(calls, grid, parts.partials, parts.layouts, TileAccess::kRead);
   std::vector<std::int64_t> damaged;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    auto terms = std::optional(Digest{});
-    if (parts.has_terms()) terms = files.digest_of_whole(grid.id(tiles[i]));
-    if (terms && !parts.has_matrix()) findings[i].digest = *terms;
-    const bool whole = terms && findings[i].digest == digests[static_cast<std::size_t>(tiles[i])];
+    auto partials = std::optional(Digest{});
+    if (parts.has_partials()) partials = files.digest_of_whole(grid.id(tiles[i]));
+    if (partials && !parts.has_matrix()) findings[i].digest = *partials;
+    const bool whole =
+        partials && findings[i].digest == digests[static_cast<std::size_t>(tiles[i])];
     if (!whole) damaged.push_back(tiles[i]);
   }
   return damaged;

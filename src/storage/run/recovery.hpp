@@ -14,8 +14,8 @@ namespace bulksim {
 
 /// What earlier attempts at a plan have left that can be believed.
 struct Recovery {
-  /// By number of the tile, of those that are done: of the tile, or of its terms in a run without
-  /// a matrix.
+  /// By number of the tile, of those that are done: of the tile, or of its partials in a run
+  /// without a matrix.
   std::vector<Digest> digests;
   std::vector<char> done;                  ///< by number of the tile: 1 or 0
   std::vector<std::int64_t> dropped;       ///< tiles that a journal names and that are not done
@@ -30,12 +30,12 @@ struct Recovery {
 
 /// Reads all journals of a plan and decides what is done. Tiles that were written but not synced
 /// are hashed again, and a hundredth of the others; where one of these is damaged, all of its part.
-/// So are their terms: a tile is done when both are whole.
+/// So are their partials: a tile is done when both are whole.
 /// The word of a later attempt counts more than that of an earlier one.
 Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, const PartSet& parts,
                  const std::vector<std::string>& journals, int threads);
 
-/// Reads tiles (by number) and their terms, and returns those that have another digest than
+/// Reads tiles (by number) and their partials, and returns those that have another digest than
 /// `digests` tells by number.
 std::vector<std::int64_t> damaged_tiles(FileCalls& calls, const TileGrid& grid,
                                         const PartSet& parts,

@@ -17,7 +17,7 @@ void expect_same(const Result& found, const Result& wanted, Output output) {
     EXPECT_EQ(found.values, wanted.values);
   }
   if (output != Output::kValues) {
-    EXPECT_EQ(found.terms, wanted.terms);
+    EXPECT_EQ(found.partials, wanted.partials);
   }
 }
 
@@ -84,7 +84,7 @@ TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeInQ30) {
   expect_both_ways(problem(kQ30), Output::kBoth);
 }
 
-TEST_P(ScoresTest, ValuesAndTermsCanBeHadAlone) {
+TEST_P(ScoresTest, ValuesAndPartialsCanBeHadAlone) {
   expect_both_ways(problem(), Output::kValues);
   expect_both_ways(problem(), Output::kTerms);
 }

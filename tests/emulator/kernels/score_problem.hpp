@@ -24,7 +24,7 @@ inline constexpr double kSoftmaxScale = 20.0;
 struct Result {
   std::vector<std::uint32_t> values;  // as bits
   std::vector<Wrapping> row_sums;
-  std::vector<BlockTerm> terms;
+  std::vector<SoftmaxPartial> partials;
 };
 
 struct Problem {
@@ -39,14 +39,14 @@ struct Problem {
   std::int64_t rows() const { return tiles() * tile_queries; }
 };
 
-/// Values and terms of the definition. Column 0 of the tiles only.
+/// Values and partials of the definition. Column 0 of the tiles only.
 inline Result expected(const Problem& problem) {
   const BlockGrid blocks = problem.blocks();
   const std::int64_t per_tile = blocks.blocks_per_tile();
   const float unit = inverse_one(problem.grid);
   Result result;
   result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
-  result.terms.resize(static_cast<std::size_t>(problem.rows() * per_tile));
+  result.partials.resize(static_cast<std::size_t>(problem.rows() * per_tile));
   for (std::int64_t block = 0; block < per_tile; ++block) {
     for (std::int64_t row = 0; row < problem.rows(); ++row) {
       const bool exists = row < problem.queries.rows();
@@ -63,8 +63,8 @@ inline Result expected(const Problem& problem) {
       const bool has_values = exists && !problem.queries.columns_of(row).empty();
       result.row_sums.push_back(row_sum);
       if (!has_values || cosines.empty()) continue;
-      result.terms[static_cast<std::size_t>(row * per_tile + block)] =
-          block_term(cosines, 0, exp_scale(kSoftmaxScale), unit);
+      result.partials[static_cast<std::size_t>(row * per_tile + block)] =
+          softmax_partial(cosines, 0, exp_scale(kSoftmaxScale), unit);
     }
   }
   return result;
@@ -79,7 +79,7 @@ class Bench {
         items_(problem.items, queries_.view(), stream_),
         values_(problem.rows() * problem.tile_items),
         row_sums_(places()),
-        terms_(places()),
+        partials_(places()),
         ticket_(1) {
     BULKSIM_EXPECT(problem.tiles() <= kGroupTiles);
   }
@@ -99,7 +99,7 @@ class Bench {
     group.exp_scale = exp_scale(kSoftmaxScale);
     group.values = values_.data();
     group.row_sums = row_sums_.data();
-    group.terms = terms_.data();
+    group.partials = partials_.data();
     return group;
   }
 
@@ -131,7 +131,7 @@ class Bench {
       one.tiles = 1;
       one.first_row[0] = first;
       one.values += first * problem_.tile_items;
-      one.terms += first * problem_.blocks().blocks_per_tile();
+      one.partials += first * problem_.blocks().blocks_per_tile();
       launch_finish(queries_.view(), problem_.blocks(), one, output, sums.data(), stream_);
       append(all, read(output), tile);
     }
@@ -163,7 +163,7 @@ class Bench {
         result.values.push_back(std::bit_cast<std::uint32_t>(value));
     }
     if (output != Output::kValues) {
-      result.terms = download_all(terms_.data(), places(), stream_);
+      result.partials = download_all(partials_.data(), places(), stream_);
     }
     return result;
   }
@@ -171,7 +171,7 @@ class Bench {
   /// Puts the places of a group of one tile among those of all tiles.
   void append(Result& all, const Result& one, int tile) const {
     all.values = one.values;  // each tile has its own place there
-    all.terms = one.terms;
+    all.partials = one.partials;
     const auto scatter = [&](auto& to, const auto& from) {
       to.resize(from.size());
       for (std::int64_t block = 0; block < problem_.blocks().blocks_per_tile(); ++block) {
@@ -191,7 +191,7 @@ class Bench {
   test::LabelledItems items_;
   DeviceBuffer<float> values_;
   DeviceBuffer<Wrapping> row_sums_;
-  DeviceBuffer<BlockTerm> terms_;
+  DeviceBuffer<SoftmaxPartial> partials_;
   DeviceBuffer<Wrapping> ticket_;
   BlockBuilder builder_;
 };

@@ -53,20 +53,20 @@ TEST_P(CpuBackend, FinishesEveryTileOnceWithTheBitsOfAMerge) {
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }
 
-TEST_P(CpuBackend, LeavesTheTermsOfTheCosinesItWrites) {
+TEST_P(CpuBackend, LeavesThePartialsOfTheCosinesItWrites) {
   const Problem problem(GetParam());
   TileCollector sink(problem.grid.tile());
   CpuBackendOptions options = problem.options();
   options.sub_block = 1000;  // rounded up to a whole fine block
-  options.content = TileContent::kValuesAndTerms;
+  options.content = TileContent::kValuesAndPartials;
   options.softmax_scale = 7.5;
   const auto backend = make_cpu_backend(options);
 
   problem.run(*backend, sink);
 
-  EXPECT_EQ(static_cast<std::int64_t>(sink.terms.size()), problem.grid.count());
-  for (const auto& [tile, terms] : sink.terms)
-    EXPECT_EQ(problem.wrong_terms(tile, terms, options.softmax_scale), 0);
+  EXPECT_EQ(static_cast<std::int64_t>(sink.partials.size()), problem.grid.count());
+  for (const auto& [tile, partials] : sink.partials)
+    EXPECT_EQ(problem.wrong_partials(tile, partials, options.softmax_scale), 0);
   EXPECT_EQ(problem.wrong_cells(sink), 0);
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }

@@ -52,7 +52,8 @@ std::vector<Simd> simds_of_this_machine() {
 struct Product {
   std::vector<float> cosines;             // queries x items
   std::vector<std::int64_t> column_sums;  // by item
-  std::vector<BlockTerm> terms;  // queries x fine blocks, from sub-blocks that keep them whole
+  std::vector<SoftmaxPartial>
+      partials;  // queries x fine blocks, from sub-blocks that keep them whole
   std::int64_t failed_identities = 0;
 };
 
@@ -71,12 +72,12 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
       layout.items % kFineRows == 0 ? divide_up(items.rows(), kFineRows) : 0;
   const BlockFunction run =
       kernel.function(matrices.grid, common_signs(queries, items), Identities::kRowsAndColumns,
-                      blocks > 0 ? Terms::kOn : Terms::kOff);
+                      blocks > 0 ? Partials::kOn : Partials::kOff);
 
   Product product;
   product.cosines.assign(static_cast<std::size_t>(queries.rows() * items.rows()),
                          std::numeric_limits<float>::quiet_NaN());
-  product.terms.resize(static_cast<std::size_t>(queries.rows() * blocks));
+  product.partials.resize(static_cast<std::size_t>(queries.rows() * blocks));
   for (std::int64_t begin = 0; begin < items.rows(); begin += layout.items) {
     const RowRange range{begin, std::min(begin + layout.items, items.rows())};
     block.build(items, range, vocabulary.size(), layout);
@@ -91,8 +92,8 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
     task.out = product.cosines.data() + begin;
     task.out_stride = items.rows();
     task.column_sums = sums.data();
-    task.terms = product.terms.data() + begin / kFineRows;
-    task.term_stride = blocks;
+    task.partials = product.partials.data() + begin / kFineRows;
+    task.partial_stride = blocks;
     task.exp_scale = kScale;
     task.scratch = &scratch;
     product.failed_identities += run(task, inverse_one(matrices.grid));
@@ -114,21 +115,22 @@ std::vector<std::int64_t> reference_column_sums(const Matrices& matrices) {
   return sums;
 }
 
-/// The terms of the block sums, by their definition.
-std::vector<BlockTerm> reference_terms(const Matrices& matrices, std::span<const float> cosines) {
+/// The partials of the block sums, by their definition.
+std::vector<SoftmaxPartial> reference_partials(const Matrices& matrices,
+                                               std::span<const float> cosines) {
   const std::int64_t items = matrices.items.rows();
-  std::vector<BlockTerm> terms;
+  std::vector<SoftmaxPartial> partials;
   for (std::int64_t q = 0; q < matrices.queries.rows(); ++q) {
     for (std::int64_t begin = 0; begin < items; begin += kFineRows) {
       const auto block =
           cosines.subspan(static_cast<std::size_t>(q * items + begin),
                           static_cast<std::size_t>(std::min(kFineRows, items - begin)));
-      terms.push_back(matrices.queries.columns_of(q).empty()
-                          ? BlockTerm{}
-                          : block_term(block, 0, kScale, inverse_one(matrices.grid)));
+      partials.push_back(matrices.queries.columns_of(q).empty()
+                             ? SoftmaxPartial{}
+                             : softmax_partial(block, 0, kScale, inverse_one(matrices.grid)));
     }
   }
-  return terms;
+  return partials;
 }
 
 std::int64_t different_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -144,7 +146,7 @@ std::int64_t different_bits(const std::vector<float>& a, const std::vector<float
 void expect_the_bits_of_a_merge(const Matrices& matrices) {
   const auto cosines = test::reference(matrices.queries, matrices.items, matrices.grid);
   const auto column_sums = reference_column_sums(matrices);
-  const auto terms = reference_terms(matrices, cosines);
+  const auto partials = reference_partials(matrices, cosines);
   for (const Simd simd : simds_of_this_machine()) {
     const CpuKernel kernel = CpuKernel::choose(simd);
     for (const std::int64_t sub_block : {1, 7, 31, 33, 1000, 1024, 1500, 2048}) {
@@ -158,7 +160,7 @@ void expect_the_bits_of_a_merge(const Matrices& matrices) {
         EXPECT_EQ(different_bits(found.cosines, cosines), 0);
         EXPECT_EQ(found.column_sums, column_sums);
         if (sub_block % kFineRows == 0) {
-          EXPECT_EQ(found.terms, terms);
+          EXPECT_EQ(found.partials, partials);
         }
       }
     }

@@ -6,7 +6,7 @@
 #include "backend/cuda/kernels/scores.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
 
-// From exact sums to what a score kernel leaves: cosines, row sums, softmax terms.
+// From exact sums to what a score kernel leaves: cosines, row sums, softmax partials.
 namespace bulksim::cuda {
 
 inline constexpr int kPairs = kBlockItems / 2;
@@ -135,11 +135,11 @@ __device__ inline void store_pair(float* row, int pair, int width, bool even, fl
   }
 }
 
-__device__ inline Wrapping term_of(long long sum, const BlockExp& block, float inverse_one) {
-  return static_cast<Wrapping>(exp_term(to_cosine(sum, inverse_one), block));
+__device__ inline Wrapping partial_of(long long sum, const BlockExp& block, float inverse_one) {
+  return static_cast<Wrapping>(exp_weight(to_cosine(sum, inverse_one), block));
 }
 
-/// Turns the sums of a row into cosines and terms, two neighbours a thread, and clears them.
+/// Turns the sums of a row into cosines and partials, two neighbours a thread, and clears them.
 template <Output kOutput, class Team>
 __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const TileGroup& group,
                                   const Task& task) {
@@ -160,7 +160,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   }
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
-  // what terms share takes the registers of two steps more
+  // what partials share takes the registers of two steps more
   BULKSIM_UNROLL((kHas<kOutput, Output::kTerms> ? 2 : 4))
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);
@@ -171,10 +171,10 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
     }
     if (kHas<kOutput, Output::kTerms>) {
       if (2 * pair < valid) {
-        exp_sum += term_of(sum.x, block_of_row, group.inverse_one);
+        exp_sum += partial_of(sum.x, block_of_row, group.inverse_one);
       }
       if (2 * pair + 1 < valid) {
-        exp_sum += term_of(sum.y, block_of_row, group.inverse_one);
+        exp_sum += partial_of(sum.y, block_of_row, group.inverse_one);
       }
     }
   }
@@ -184,12 +184,12 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const std::int64_t place = group.place(task.block, task.tile, task.row);
   group.row_sums[place] = row_sum;
   if (kHas<kOutput, Output::kTerms>) {
-    const bool has_term = task.begin < task.end && valid > 0;
+    const bool has_partial = task.begin < task.end && valid > 0;
     const std::int64_t row_of_group =
         static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row;
-    BlockTerm& term = group.terms[row_of_group * group.blocks + task.block];
-    term.largest = has_term ? in_steps(largest, group.inverse_one) : LLONG_MIN;
-    term.sum = has_term ? static_cast<long long>(exp_sum) : 0;
+    SoftmaxPartial& partial = group.partials[row_of_group * group.blocks + task.block];
+    partial.largest = has_partial ? in_steps(largest, group.inverse_one) : LLONG_MIN;
+    partial.sum = has_partial ? static_cast<long long>(exp_sum) : 0;
   }
 }
 

@@ -29,7 +29,7 @@ void launch_panel(const Panel& panel, const ItemRows& rows, const BlockGrid& gri
                   std::int64_t first_item, std::int64_t end_item, long long* sums,
                   const Stream& stream);
 
-/// Makes values, row sums and terms of a group of one tile out of such sums.
+/// Makes values, row sums and partials of a group of one tile out of such sums.
 void launch_finish(const QueryRows& queries, const BlockGrid& grid, const TileGroup& group,
                    Output output, long long* sums, const Stream& stream);
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "backend/cuda/kernels/layout.hpp"
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
@@ -15,7 +15,7 @@ inline constexpr int kGroupTiles = 16;
 /// What the score kernel leaves for each query row and item block.
 enum class Output {
   kValues = 1,  ///< the cosines of the tile
-  kTerms = 2,   ///< the largest sum and the sum of the softmax terms
+  kTerms = 2,   ///< the largest sum and the sum of the softmax partials
   kBoth = 3,
 };
 
@@ -23,7 +23,7 @@ enum class Output {
 ///
 /// values       [tile][row of the tile][item of the tile]   padding is +0.0
 /// row_sums     [block of the column][tile][row]            sum of A modulo 2^64
-/// terms        [tile][row][block of the column]            of the items that exist
+/// partials        [tile][row][block of the column]            of the items that exist
 struct TileGroup {
   int tiles = 0;
   int tile_queries = 1;
@@ -37,7 +37,7 @@ struct TileGroup {
   ExpScale exp_scale;
   float* values = nullptr;
   unsigned long long* row_sums = nullptr;
-  BlockTerm* terms = nullptr;
+  SoftmaxPartial* partials = nullptr;
 
   BULKSIM_HOST_DEVICE std::int64_t place(std::int64_t block, int tile, int row) const {
     return (block * tiles + tile) * tile_queries + row;

@@ -10,15 +10,15 @@
 namespace bulksim::cuda {
 
 inline bool has_values(const CudaBackendOptions& options) {
-  return options.content != TileContent::kTerms;
+  return options.content != TileContent::kPartials;
 }
 
-inline bool has_terms(const CudaBackendOptions& options) {
+inline bool has_partials(const CudaBackendOptions& options) {
   return options.content != TileContent::kValues;
 }
 
 inline Output output_of(const CudaBackendOptions& options) {
-  if (!has_terms(options)) return Output::kValues;
+  if (!has_partials(options)) return Output::kValues;
   return has_values(options) ? Output::kBoth : Output::kTerms;
 }
 
@@ -27,9 +27,9 @@ inline std::int64_t tile_values(const CudaBackendOptions& options) {
   return has_values(options) ? options.grid.tile().cells() : 0;
 }
 
-/// Terms of one tile, or 0.
-inline std::int64_t tile_terms(const CudaBackendOptions& options) {
-  return has_terms(options) ? terms_of_a_tile(options.grid) : 0;
+/// Partials of one tile, or 0.
+inline std::int64_t tile_partials(const CudaBackendOptions& options) {
+  return has_partials(options) ? partials_per_tile(options.grid) : 0;
 }
 
 }  // namespace bulksim::cuda

@@ -145,12 +145,12 @@ void Pipeline::write_whole(TileWriter& writer, TileId tile, const PinnedTile& pi
   const TileShape& shape = options_.grid.tile();
   const std::int64_t stripe = std::max<std::int64_t>(1, kStripeValues / shape.items);
   const std::int64_t values = has_values(options_) ? shape.items : 0;
-  const std::int64_t terms = tile_terms(options_) / shape.queries;
+  const std::int64_t partials = tile_partials(options_) / shape.queries;
   writer.begin(tile);
   for (std::int64_t row = 0; row < shape.queries; row += stripe) {
     const std::int64_t rows = std::min(stripe, shape.queries - row);
     writer.write({tile, row, rows, part(pinned.values.view(), row * values, rows * values),
-                  part(pinned.terms.view(), row * terms, rows * terms)});
+                  part(pinned.partials.view(), row * partials, rows * partials)});
   }
   writer.finish();
 }
@@ -204,18 +204,18 @@ bool Pipeline::holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinn
                    exact_score_of(chunk, tile, cell.row, cell.item))) {
       return false;
     }
-    if (has_terms(options_) && number++ % kCellsPerTerm == 0 &&
-        !term_holds(chunk, tile, cell.row, cell.item, pinned)) {
+    if (has_partials(options_) && number++ % kCellsPerPartial == 0 &&
+        !partial_holds(chunk, tile, cell.row, cell.item, pinned)) {
       return false;
     }
   }
   return true;
 }
 
-/// Forms the term of a row and the fine block of an item again: from the values of the tile, or
+/// Forms the partial of a row and the fine block of an item again: from the values of the tile, or
 /// where there are none from the rows.
-bool Pipeline::term_holds(const ItemChunk& chunk, TileId tile, std::int64_t row, std::int64_t item,
-                          const PinnedTile& pinned) const {
+bool Pipeline::partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t row,
+                             std::int64_t item, const PinnedTile& pinned) const {
   const TileGrid& grid = options_.grid;
   const std::int64_t block = item / kBlockItems;
   const std::int64_t begin = block * kBlockItems;
@@ -226,10 +226,10 @@ bool Pipeline::term_holds(const ItemChunk& chunk, TileId tile, std::int64_t row,
                                            : exact_score_of(chunk, tile, row, at));
   }
   const std::int64_t query = grid.queries(tile.row).begin - batch_.range.begin + row;
-  const std::int64_t blocks = tile_terms(options_) / grid.tile().queries;
-  return is_term_of(pinned.terms.data()[row * blocks + block], cosines,
-                    !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale),
-                    options_.arithmetic);
+  const std::int64_t blocks = tile_partials(options_) / grid.tile().queries;
+  return is_partial_of(pinned.partials.data()[row * blocks + block], cosines,
+                       !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale),
+                       options_.arithmetic);
 }
 
 /// A cell that is there has its bits, and one that is wanted is there.

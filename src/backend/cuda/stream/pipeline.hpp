@@ -59,8 +59,8 @@ class Pipeline {
   void verify(const ItemChunk& chunk, TileId tile, PinnedTile& pinned);
   void compute_again(const ItemChunk& chunk, TileId tile, PinnedTile& pinned);
   bool holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned) const;
-  bool term_holds(const ItemChunk& chunk, TileId tile, std::int64_t row, std::int64_t item,
-                  const PinnedTile& pinned) const;
+  bool partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t row, std::int64_t item,
+                     const PinnedTile& pinned) const;
   bool candidates_hold(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned,
                        const CandidateRows& rows) const;
   float exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t row,

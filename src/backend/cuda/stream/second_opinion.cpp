@@ -41,7 +41,7 @@ void SecondOpinion::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to)
   const Stream stream;
   const DeviceBuffer<long long> sums(shape.queries * blocks * kBlockItems);
   const DeviceBuffer<float> values(tile_values(options_));
-  const DeviceBuffer<BlockTerm> terms(tile_terms(options_));
+  const DeviceBuffer<SoftmaxPartial> partials(tile_partials(options_));
   const DeviceBuffer<Wrapping> row_sums(blocks * shape.queries);
   const DeviceBuffer<Wrapping> column_sums(blocks * labels);
   const DeviceBuffer<unsigned> mismatches(1);
@@ -60,14 +60,14 @@ void SecondOpinion::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to)
   group.item_norms = slot.view().norms;
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = values.data();
-  group.terms = terms.data();
+  group.partials = partials.data();
   group.row_sums = row_sums.data();
   launch_finish(queries_.view(), grid, group, output_of(options_), sums.data(), stream);
   launch_column_sums(slot.view(), grid, 0, slot.entries(), 0, blocks, labels, column_sums.data(),
                      stream);
   launch_row_check(queries_.view(), group, column_sums.data(), mismatches.data(), stream);
   download(values.data(), to.values, values.size(), stream);
-  download(terms.data(), to.terms, terms.size(), stream);
+  download(partials.data(), to.partials, partials.size(), stream);
   download(mismatches.data(), to.mismatches, 1, stream);
   stream.wait();
 }

@@ -59,7 +59,7 @@ std::int64_t TileFeeder::result_bytes() const {
   const std::int64_t filtering =
       filter_ == nullptr ? 0 : 2 * GroupFilter::bytes(group_tiles_, tile);
   const std::int64_t of_a_tile = 4 * tile_values(options_) +
-                                 std::int64_t{sizeof(BlockTerm)} * tile_terms(options_) +
+                                 std::int64_t{sizeof(SoftmaxPartial)} * tile_partials(options_) +
                                  blocks_per_tile() * tile.queries * 8 + 4;
   return 2 * group_tiles_ * of_a_tile + filtering;
 }
@@ -77,7 +77,7 @@ void TileFeeder::reserve_results() {
     try {
       for (Results& results : results_) {
         results.values.reserve(group_tiles_ * tile_values(options_));
-        results.terms.reserve(group_tiles_ * tile_terms(options_));
+        results.partials.reserve(group_tiles_ * tile_partials(options_));
         results.row_sums.reserve(group_tiles_ * blocks_per_tile() * tile.queries);
         results.mismatches.reserve(group_tiles_);
         if (filter_ != nullptr) results.filter.reserve(group_tiles_, tile);
@@ -99,7 +99,7 @@ void TileFeeder::reserve_results() {
 void TileFeeder::clear_results() {
   for (Results& results : results_) {
     results.values.clear();
-    results.terms.clear();
+    results.partials.clear();
     results.row_sums.clear();
     results.mismatches.clear();
     results.filter.clear();
@@ -248,7 +248,7 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = results.values.data();
   group.row_sums = results.row_sums.data();
-  group.terms = results.terms.data();
+  group.partials = results.partials.data();
   launch_scores(queries_->view(), blocks, group, output_of(options_), shape_, ticket_.data(),
                 compute_);
   launch_row_check(queries_->view(), group, column_sums_.data(), results.mismatches.data(),
@@ -264,7 +264,7 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
 bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group,
                            TileRing& ring, const Deliver& deliver) {
   const std::int64_t cells = tile_values(options_);
-  const std::int64_t terms = tile_terms(options_);
+  const std::int64_t partials = tile_partials(options_);
   group.results->computed.hold(download_);
   for (std::size_t k = 0; k < group.tiles.size(); ++k) {
     const auto pinned = ring.take();
@@ -279,7 +279,7 @@ bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Gr
     } else {
       download(group.results->values.data() + at * cells, tile.values, cells, download_);
     }
-    download(group.results->terms.data() + at * terms, tile.terms, terms, download_);
+    download(group.results->partials.data() + at * partials, tile.partials, partials, download_);
     download(group.results->mismatches.data() + at, tile.mismatches, 1, download_);
     tile.arrived.record(download_);
     if (!deliver({chunk, group.tiles[k], &tile, candidates})) return false;

@@ -58,7 +58,7 @@ class TileFeeder {
     DeviceBuffer<float> values;
     DeviceBuffer<unsigned long long> row_sums;
     DeviceBuffer<unsigned> mismatches;
-    DeviceBuffer<BlockTerm> terms;
+    DeviceBuffer<SoftmaxPartial> partials;
     GroupFilter filter;
     Event computed;
     Event downloaded;

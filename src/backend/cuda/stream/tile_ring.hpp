@@ -15,7 +15,7 @@ namespace bulksim::cuda {
 /// Room for one tile on its way out.
 struct PinnedTile {
   explicit PinnedTile(const CudaBackendOptions& options)
-      : values(tile_values(options)), mismatches(1), terms(tile_terms(options)) {}
+      : values(tile_values(options)), mismatches(1), partials(tile_partials(options)) {}
 
   /// Makes room for what is left of a tile that was filtered.
   void make_room_for_candidates(const TileShape& tile) {
@@ -24,9 +24,9 @@ struct PinnedTile {
   }
 
   PinnedBuffer<float> values;
-  PinnedBuffer<unsigned> mismatches;  ///< rows of the tile that broke the row identity
-  PinnedBuffer<BlockTerm> terms;      ///< [row][block]
-  PinnedBuffer<unsigned> counts;      ///< candidates of each row
+  PinnedBuffer<unsigned> mismatches;      ///< rows of the tile that broke the row identity
+  PinnedBuffer<SoftmaxPartial> partials;  ///< [row][block]
+  PinnedBuffer<unsigned> counts;          ///< candidates of each row
   PinnedBuffer<Candidate> candidates;
   Event arrived;  ///< everything is here
 };

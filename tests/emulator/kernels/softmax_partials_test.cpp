@@ -1,4 +1,4 @@
-#include "bulksim/blocks/softmax_terms.hpp"
+#include "bulksim/blocks/softmax_partials.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,11 @@
 namespace bulksim {
 namespace {
 
-class ExpTermTest : public testing::TestWithParam<double> {};
+class ExpWeightTest : public testing::TestWithParam<double> {};
 
-INSTANTIATE_TEST_SUITE_P(Scales, ExpTermTest, testing::Values(1.0, 20.0, 100.0));
+INSTANTIATE_TEST_SUITE_P(Scales, ExpWeightTest, testing::Values(1.0, 20.0, 100.0));
 
-TEST_P(ExpTermTest, StaysWithinItsStatedError) {
+TEST_P(ExpWeightTest, StaysWithinItsStatedError) {
   const ExpScale scale = exp_scale(GetParam());
   const double per_cosine = static_cast<double>(scale.per_cosine);
   std::mt19937_64 random(1);
@@ -31,7 +31,7 @@ TEST_P(ExpTermTest, StaysWithinItsStatedError) {
     const double exact = std::exp2(
         per_cosine * (static_cast<double>(std::min(a, b)) - static_cast<double>(largest)));
     const double found =
-        std::ldexp(static_cast<double>(exp_term(std::min(a, b), block_exp(largest, scale))), -30);
+        std::ldexp(static_cast<double>(exp_weight(std::min(a, b), block_exp(largest, scale))), -30);
     if (exact >= 0x1p-10) relative = std::max(relative, std::fabs(found / exact - 1.0));
     if (exact < 0x1p-10) absolute = std::max(absolute, std::fabs(found - exact));
   }
@@ -40,31 +40,31 @@ TEST_P(ExpTermTest, StaysWithinItsStatedError) {
   EXPECT_LT(absolute, 2e-9);
 }
 
-TEST_P(ExpTermTest, IsOneForTheLargestAndNothingFarBelow) {
+TEST_P(ExpWeightTest, IsOneForTheLargestAndNothingFarBelow) {
   const ExpScale scale = exp_scale(GetParam());
 
   for (const float largest : {-1.0f, -0.3f, 0.0f, 1e-6f, 0.123f, 1.0f}) {
     const BlockExp block = block_exp(largest, scale);
-    EXPECT_NEAR(std::ldexp(exp_term(largest, block), -30), 1.0, 1e-6);
-    EXPECT_EQ(exp_term(largest - scale.reach, block), 0);
-    EXPECT_EQ(exp_term(-1e6f, block), 0);
+    EXPECT_NEAR(std::ldexp(exp_weight(largest, block), -30), 1.0, 1e-6);
+    EXPECT_EQ(exp_weight(largest - scale.reach, block), 0);
+    EXPECT_EQ(exp_weight(-1e6f, block), 0);
   }
 }
 
-TEST(BlockTerm, CountsItemsThatShareNoColumn) {
+TEST(SoftmaxPartial, CountsItemsThatShareNoColumn) {
   const ExpScale scale = exp_scale(20.0);
   const float unit = inverse_one(kQ26);
 
-  const BlockTerm some = block_term(std::vector{0.25f, 0.0f, 0.0f}, 0, scale, unit);
-  const BlockTerm same = block_term(std::vector{0.25f}, 2, scale, unit);
-  const BlockTerm none = block_term({}, 3, scale, unit);
+  const SoftmaxPartial some = softmax_partial(std::vector{0.25f, 0.0f, 0.0f}, 0, scale, unit);
+  const SoftmaxPartial same = softmax_partial(std::vector{0.25f}, 2, scale, unit);
+  const SoftmaxPartial none = softmax_partial({}, 3, scale, unit);
 
   EXPECT_EQ(some, same);
   EXPECT_EQ(some.largest, std::int64_t{1} << 50);
-  EXPECT_EQ(none, (BlockTerm{0, std::int64_t{3} << 30}));
+  EXPECT_EQ(none, (SoftmaxPartial{0, std::int64_t{3} << 30}));
 }
 
-TEST_P(ExpTermTest, RatioOfSumsIsThatOfTheExponential) {
+TEST_P(ExpWeightTest, RatioOfSumsIsThatOfTheExponential) {
   const ExpScale scale = exp_scale(GetParam());
   const float unit = inverse_one(kQ26);
   std::mt19937_64 random(2);

@@ -1,4 +1,4 @@
-// The terms of the block sums that the CUDA backend leaves beside its tiles, or alone.
+// The partials of the block sums that the CUDA backend leaves beside its tiles, or alone.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ using test::TileCollector;
 
 constexpr double kScale = 20.0;
 
-class CudaTermsTest : public testing::TestWithParam<TileContent> {
+class CudaPartialsTest : public testing::TestWithParam<TileContent> {
  protected:
-  CudaTermsTest() { emulator::reset_runtime({}, emulator::StreamOrder::kShuffled, 5); }
-  ~CudaTermsTest() override {
+  CudaPartialsTest() { emulator::reset_runtime({}, emulator::StreamOrder::kShuffled, 5); }
+  ~CudaPartialsTest() override {
     emulator::reset_runtime();
     EXPECT_EQ(emulator::live_objects(), 0);
   }
@@ -37,31 +37,33 @@ class CudaTermsTest : public testing::TestWithParam<TileContent> {
     TileCollector sink(problem.grid.tile());
     const std::unique_ptr<SimilarityBackend> backend(bulksim_make_cuda_backend(options));
     problem.run(*backend, sink);
-    EXPECT_EQ(static_cast<std::int64_t>(sink.terms.size()), problem.grid.count());
-    for (const auto& [tile, terms] : sink.terms)
-      EXPECT_EQ(problem.wrong_terms(tile, terms, kScale), 0) << tile.row << "," << tile.column;
+    EXPECT_EQ(static_cast<std::int64_t>(sink.partials.size()), problem.grid.count());
+    for (const auto& [tile, partials] : sink.partials)
+      EXPECT_EQ(problem.wrong_partials(tile, partials, kScale), 0)
+          << tile.row << "," << tile.column;
     const auto cells = static_cast<std::size_t>(problem.grid.tile().cells());
     for (const auto& [tile, values] : sink.tiles)
-      EXPECT_EQ(values.size(), GetParam() == TileContent::kTerms ? 0 : cells);
+      EXPECT_EQ(values.size(), GetParam() == TileContent::kPartials ? 0 : cells);
     return backend->recomputed_tiles();
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Contents, CudaTermsTest,
-                         testing::Values(TileContent::kValuesAndTerms, TileContent::kTerms),
+INSTANTIATE_TEST_SUITE_P(Contents, CudaPartialsTest,
+                         testing::Values(TileContent::kValuesAndPartials, TileContent::kPartials),
                          [](const auto& content) {
-                           return content.param == TileContent::kTerms ? "Alone" : "BesideValues";
+                           return content.param == TileContent::kPartials ? "Alone"
+                                                                          : "BesideValues";
                          });
 
-TEST_P(CudaTermsTest, HaveTheBitsOfTheDefinition) {
+TEST_P(CudaPartialsTest, HaveTheBitsOfTheDefinition) {
   EXPECT_EQ(run(BackendProblem({20, 100}, {16, 48})), 0);
   EXPECT_EQ(run(BackendProblem({9, 2100}, {6, 1500})), 0);  // blocks that hang over the edge
   EXPECT_EQ(run(BackendProblem({5, 40}, {5, 33}, kQ30)), 0);
 }
 
-TEST_P(CudaTermsTest, AreComputedAgainWhenTheyAreLost) {
+TEST_P(CudaPartialsTest, AreComputedAgainWhenTheyAreLost) {
   const BackendProblem problem({16, 64}, {16, 64});
-  emulator::lose_downloads(200, GetParam() == TileContent::kTerms ? 1 : 2, 1);
+  emulator::lose_downloads(200, GetParam() == TileContent::kPartials ? 1 : 2, 1);
 
   EXPECT_EQ(run(problem), 1);
 }

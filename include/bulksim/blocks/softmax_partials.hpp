@@ -9,7 +9,8 @@
 
 #include "bulksim/core/host_device.hpp"
 
-// The terms of the softmax, in integers: the same bits on host and device, in any order of adding.
+// The partials of the softmax, in integers: the same bits on host and device, in any order of
+// adding.
 //
 //   c(q,i)         the float32 cosine, the very bits of the tile
 //   m = max c      over the items of one fine block
@@ -20,11 +21,11 @@
 namespace bulksim {
 
 /// m and L of one query row and one fine block.
-struct BlockTerm {
+struct SoftmaxPartial {
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< m in units of the grid
   std::int64_t sum = 0;  ///< L; 0: the row has no values, or there is no such row or block
 
-  bool operator==(const BlockTerm&) const = default;
+  bool operator==(const SoftmaxPartial&) const = default;
 };
 
 inline constexpr double kLeastSoftmaxScale = 1e-3;
@@ -32,8 +33,8 @@ inline constexpr double kMostSoftmaxScale = 1e3;
 
 /// e(x) = 2^(per_cosine * x).
 struct ExpScale {
-  float per_cosine = 0.0f;  ///< s * log2(e); its rounding is that of s, for terms and sums alike
-  float reach = 0.0f;       ///< e(-reach) = 2^-40, whose term is 0
+  float per_cosine = 0.0f;  ///< s * log2(e); its rounding is that of s, for partials and sums alike
+  float reach = 0.0f;       ///< e(-reach) = 2^-40, whose partial is 0
 };
 
 inline ExpScale exp_scale(double softmax_scale) {
@@ -62,17 +63,17 @@ BULKSIM_HOST_DEVICE float short_exp2(float x) {
   return polynomial(x, 1.0f, kExp2C1, kExp2C2, kExp2C3, kExp2C4, kExp2C5);
 }
 
-/// Bits of a term behind the point.
-inline constexpr int kTermBits = 30;
+/// Bits of a partial behind the point.
+inline constexpr int kWeightBits = 30;
 /// Near this float32 the last place is 1: a sum with it rounds to a whole number.
 inline constexpr float kRounder = 12582912.0f;
 
-/// What the terms of one row and block share:
+/// What the partials of one row and block share:
 ///
 ///   2^30 e(c - m) = 2^n * 2^r * factor,   n + r = c * per_cosine + shift, n whole, |r| <= 1/2
 struct BlockExp {
   float per_cosine;
-  float least;  ///< cosines below it count as it; their terms are 0
+  float least;  ///< cosines below it count as it; their partials are 0
   float shift;  ///< whole, kRounder included
   float c0;     ///< the factor, from 2^-1/2 to 2^1/2
   float c1;     ///< kExp2C1 times the factor, and so on
@@ -85,14 +86,14 @@ struct BlockExp {
 BULKSIM_HOST_DEVICE BlockExp block_exp(float largest, ExpScale scale) {
   const float whole = rintf(largest * scale.per_cosine);
   const float factor = short_exp2(fmaf(-largest, scale.per_cosine, whole));
-  return {scale.per_cosine, largest - scale.reach, kRounder + (kTermBits - whole),
+  return {scale.per_cosine, largest - scale.reach, kRounder + (kWeightBits - whole),
           factor,           factor * kExp2C1,      factor * kExp2C2,
           factor * kExp2C3, factor * kExp2C4,      factor * kExp2C5};
 }
 
 /// rint(2^30 * e(c - m)). The relative error is at most 1e-6 where e(c - m) >= 2^-10; below, that
 /// of e(c - m) is at most 2e-9.
-BULKSIM_HOST_DEVICE std::int32_t exp_term(float cosine, const BlockExp& block) {
+BULKSIM_HOST_DEVICE std::int32_t exp_weight(float cosine, const BlockExp& block) {
   const float c = cosine < block.least ? block.least : cosine;
   const float rounded = fmaf(c, block.per_cosine, block.shift);
   const float r = fmaf(c, block.per_cosine, -(rounded - block.shift));
@@ -113,15 +114,15 @@ BULKSIM_HOST_DEVICE std::int64_t in_steps(float cosine, float inverse_one) {
 
 /// The definition of m and L: `cosines` and as many items with cosine 0 as `zeros` says, at least
 /// one item together.
-inline BlockTerm block_term(std::span<const float> cosines, std::int64_t zeros, ExpScale scale,
-                            float inverse_one) {
+inline SoftmaxPartial softmax_partial(std::span<const float> cosines, std::int64_t zeros,
+                                      ExpScale scale, float inverse_one) {
   float largest = zeros > 0 ? 0.0f : cosines.front();
   for (const float cosine : cosines)
     largest = std::max(largest, cosine);
   const BlockExp block = block_exp(largest, scale);
-  std::int64_t sum = zeros * exp_term(0.0f, block);
+  std::int64_t sum = zeros * exp_weight(0.0f, block);
   for (const float cosine : cosines)
-    sum += exp_term(cosine, block);
+    sum += exp_weight(cosine, block);
   return {in_steps(largest, inverse_one), sum};
 }
 

@@ -1,4 +1,4 @@
-#include "storage/parts/term_files.hpp"
+#include "storage/parts/partial_files.hpp"
 
 #include <array>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kDigestBytes = 16;
 
 using Head = std::array<std::int64_t, 4>;
-static_assert(sizeof(Head) == kTermHeadBytes);
+static_assert(sizeof(Head) == kPartialHeadBytes);
 
 Head head_of(const TileGrid& grid, const PartLayout& layout) {
   std::int64_t magic = 0;
@@ -33,9 +33,9 @@ void lay_out(FileCalls& calls, const std::string& path, const TileGrid& grid,
   const ScratchFile scratch(calls, path);
   File file = File::open(calls, scratch.path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const Head head = head_of(grid, layout);
-  const std::int64_t bytes = term_file_bytes(grid, layout);
+  const std::int64_t bytes = partial_file_bytes(grid, layout);
   file.write(std::as_bytes(std::span(head)), 0);
-  if (bytes > kTermHeadBytes) {
+  if (bytes > kPartialHeadBytes) {
     file.reserve(0, bytes);
     const std::byte end{};
     file.write({&end, 1}, bytes - 1);
@@ -47,16 +47,17 @@ void lay_out(FileCalls& calls, const std::string& path, const TileGrid& grid,
 
 }  // namespace
 
-std::int64_t term_section_bytes(const TileGrid& grid) {
-  return terms_of_a_tile(grid) * std::int64_t{sizeof(BlockTerm)} + kDigestBytes;
+std::int64_t partial_section_bytes(const TileGrid& grid) {
+  return partials_per_tile(grid) * std::int64_t{sizeof(SoftmaxPartial)} + kDigestBytes;
 }
 
-std::int64_t term_file_bytes(const TileGrid& grid, const PartLayout& layout) {
-  return kTermHeadBytes + grid.rows() * layout.tile_columns.size() * term_section_bytes(grid);
+std::int64_t partial_file_bytes(const TileGrid& grid, const PartLayout& layout) {
+  return kPartialHeadBytes + grid.rows() * layout.tile_columns.size() * partial_section_bytes(grid);
 }
 
-void lay_out_terms(FileCalls& calls, const TileGrid& grid, const std::vector<std::string>& paths,
-                   const std::vector<PartLayout>& layouts) {
+void preallocate_partials(FileCalls& calls, const TileGrid& grid,
+                          const std::vector<std::string>& paths,
+                          const std::vector<PartLayout>& layouts) {
   std::set<std::string> folders;
   for (std::size_t part = 0; part < paths.size(); ++part) {
     lay_out(calls, paths[part], grid, layouts[part]);
@@ -66,10 +67,10 @@ void lay_out_terms(FileCalls& calls, const TileGrid& grid, const std::vector<std
     sync_directory(calls, folder);
 }
 
-bool take_up_terms(FileCalls& calls, const std::string& path, const TileGrid& grid,
-                   const PartLayout& layout) {
+bool reopen_partials(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                     const PartLayout& layout) {
   const auto status = find_status(calls, path);
-  if (!status || !S_ISREG(status->st_mode) || status->st_size != term_file_bytes(grid, layout)) {
+  if (!status || !S_ISREG(status->st_mode) || status->st_size != partial_file_bytes(grid, layout)) {
     return false;
   }
   Head found{};
@@ -77,20 +78,20 @@ bool take_up_terms(FileCalls& calls, const std::string& path, const TileGrid& gr
   return found == head_of(grid, layout);
 }
 
-TermFiles::TermFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::string> paths,
-                     std::vector<PartLayout> layouts, TileAccess access)
+PartialFiles::PartialFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::string> paths,
+                           std::vector<PartLayout> layouts, TileAccess access)
     : grid_(grid),
       paths_(paths),
       layouts_(std::move(layouts)),
       files_(calls, std::move(paths), access) {}
 
-std::int64_t TermFiles::offset(std::size_t part, TileId tile) const {
-  return kTermHeadBytes + layouts_[part].place(grid_, tile) * term_section_bytes(grid_);
+std::int64_t PartialFiles::offset(std::size_t part, TileId tile) const {
+  return kPartialHeadBytes + layouts_[part].place(grid_, tile) * partial_section_bytes(grid_);
 }
 
-Digest TermFiles::write(TileId tile, std::span<const BlockTerm> terms) {
-  BULKSIM_EXPECT(std::ssize(terms) == terms_of_a_tile(grid_));
-  const auto bytes = std::as_bytes(terms);
+Digest PartialFiles::write(TileId tile, std::span<const SoftmaxPartial> partials) {
+  BULKSIM_EXPECT(std::ssize(partials) == partials_per_tile(grid_));
+  const auto bytes = std::as_bytes(partials);
   const Digest digest = digest_of(bytes);
   const auto words = words_of(digest);
   std::vector<std::byte> section(bytes.begin(), bytes.end());
@@ -101,18 +102,18 @@ Digest TermFiles::write(TileId tile, std::span<const BlockTerm> terms) {
   return digest;
 }
 
-std::optional<Digest> TermFiles::read_section(TileId tile, std::vector<std::byte>& section) {
+std::optional<Digest> PartialFiles::read_section(TileId tile, std::vector<std::byte>& section) {
   const std::size_t part = part_of(layouts_, tile.column);
-  section.resize(static_cast<std::size_t>(term_section_bytes(grid_)));
+  section.resize(static_cast<std::size_t>(partial_section_bytes(grid_)));
   files_.use(part).file().read(section, offset(part, tile));
-  const auto terms = std::span(section).first(section.size() - kDigestBytes);
-  const Digest digest = digest_of(terms);
+  const auto partials = std::span(section).first(section.size() - kDigestBytes);
+  const Digest digest = digest_of(partials);
   const auto words = words_of(digest);
-  const bool whole = std::memcmp(section.data() + terms.size(), words.data(), sizeof words) == 0;
+  const bool whole = std::memcmp(section.data() + partials.size(), words.data(), sizeof words) == 0;
   return whole ? std::optional(digest) : std::nullopt;
 }
 
-Digest TermFiles::read(TileId tile, std::span<BlockTerm> to) {
+Digest PartialFiles::read(TileId tile, std::span<SoftmaxPartial> to) {
   std::vector<std::byte> section;
   const auto digest = read_section(tile, section);
   if (!digest) {
@@ -127,7 +128,7 @@ Digest TermFiles::read(TileId tile, std::span<BlockTerm> to) {
   return *digest;
 }
 
-std::optional<Digest> TermFiles::digest_of_whole(TileId tile) {
+std::optional<Digest> PartialFiles::digest_of_whole(TileId tile) {
   std::vector<std::byte> section;
   return read_section(tile, section);
 }
