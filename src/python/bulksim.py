@@ -7,7 +7,7 @@
     items, scores = result.top(7, 10)     # the best, ties by item
     queries, scores = result.column(3)    # everything stored for one item
     for query, items, scores in result.pairs(): ...
-    result.query_ids, result.item_ids     # names, or None
+    result.query_ids, result.item_ids     # ids, or None
     sums = result.block_sums              # where the mass of the softmax lies, or None
     sums.fine, sums.share, sums.coarse, sums.mask, sums.live_rows, sums.softmax_scale
     sums.queries(a), sums.items(b)        # rows of a fine block, as slices
@@ -110,18 +110,18 @@ class Result:
 
     @property
     def query_ids(self):
-        return self._names("query_ids")
+        return self._ids("query_ids")
 
     @property
     def item_ids(self):
-        return self._names("item_ids")
+        return self._ids("item_ids")
 
     @property
     def block_sums(self):
         """The block sums, or None where there are none."""
         return BlockSums(self._file) if "block_sums" in self._file else None
 
-    def _names(self, name):
+    def _ids(self, name):
         if name not in self._file:
             return None
         return [text.decode("utf-8") for text in self._file[name][:]]

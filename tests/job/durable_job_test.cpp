@@ -349,7 +349,7 @@ TEST(Guard, RefusesValuesThatRowsWithoutValuesDoNotExplain) {
   plan.nan_cells = 20;
   const PartSet parts;
   const std::vector<Digest> digests;
-  Publication publication{config, plan, parts, digests, 21, 0, [] { return ResultNames{}; }, ""};
+  Publication publication{config, plan, parts, digests, 21, 0, [] { return ResultIds{}; }, ""};
 
   expect_error(ExitCode::kDataError, {"21 values are no", "explain 20", "--accept-change"},
                [&] { check_guard(publication, run, calls); });

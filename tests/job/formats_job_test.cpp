@@ -176,9 +176,9 @@ TEST_F(FormatsJob, case_43_dimensions_that_differ_are_refused_unless_padded) {
   EXPECT_EQ(run("i.csr", "q.csr", "out"), 0) << sentence_;
 }
 
-class NamedRows : public FormatsJob, public testing::WithParamInterface<const char*> {
+class RowsWithIds : public FormatsJob, public testing::WithParamInterface<const char*> {
  protected:
-  NamedRows() {
+  RowsWithIds() {
     write_spmat("i.csr", random_rows(1'300, 90, 8, 7));
     write_spmat("q.csr", random_rows(40, 90, 8, 8));
     write("i.txt", numbered_lines("item \xC3\xBC ", 1'300));
@@ -188,19 +188,19 @@ class NamedRows : public FormatsJob, public testing::WithParamInterface<const ch
   }
 };
 
-TEST_P(NamedRows, AreInTheResult) {
+TEST_P(RowsWithIds, AreInTheResult) {
   ASSERT_EQ(run("i.csr", "q.csr", GetParam()), 0) << sentence_;
 
   if (world().rank() != 0) return;
   const auto reader = SimilarityReader::open(calls_, folder_ / GetParam());
-  const TextList items = reader.item_names({0, 1'300});
+  const TextList items = reader.item_ids({0, 1'300});
   ASSERT_EQ(items.size(), 1'300);
   EXPECT_EQ(items[1'299], "item \xC3\xBC 1299");
-  EXPECT_EQ(reader.query_names({39, 40})[0], "query 39");
+  EXPECT_EQ(reader.query_ids({39, 40})[0], "query 39");
   EXPECT_EQ(damage(GetParam()), 0u);
 }
 
-TEST_P(NamedRows, DoNotChangeTheMatrix) {
+TEST_P(RowsWithIds, DoNotChangeTheMatrix) {
   ASSERT_EQ(run("i.csr", "q.csr", GetParam()), 0) << sentence_;
   config_.item_ids = config_.query_ids = "";
 
@@ -210,10 +210,10 @@ TEST_P(NamedRows, DoNotChangeTheMatrix) {
   EXPECT_EQ(matrix(GetParam()), matrix(std::string("plain") + GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Outputs, NamedRows, testing::Values("out", "result.h5"),
+INSTANTIATE_TEST_SUITE_P(Outputs, RowsWithIds, testing::Values("out", "result.h5"),
                          [](const auto& name) { return std::string(name.param).substr(0, 3); });
 
-TEST_F(NamedRows, OtherNamesAreAnotherPlanWithTheSameTiles) {
+TEST_F(RowsWithIds, OtherIdsAreAnotherPlanWithTheSameTiles) {
   write("other.txt", numbered_lines("other ", 1'300));
   ASSERT_EQ(run("i.csr", "q.csr", "out"), 0) << sentence_;
   const auto before = matrix_files("out");
@@ -223,10 +223,10 @@ TEST_F(NamedRows, OtherNamesAreAnotherPlanWithTheSameTiles) {
 
   EXPECT_EQ(matrix_files("out"), before);
   if (world().rank() != 0) return;
-  EXPECT_EQ(SimilarityReader::open(calls_, folder_ / "out").item_names({7, 8})[0], "other 7");
+  EXPECT_EQ(SimilarityReader::open(calls_, folder_ / "out").item_ids({7, 8})[0], "other 7");
 }
 
-TEST_F(NamedRows, OfAnotherCountAreRefusedBeforeAnythingIsWritten) {
+TEST_F(RowsWithIds, OfAnotherCountAreRefusedBeforeAnythingIsWritten) {
   write("short.txt", numbered_lines("item ", 1'299));
   config_.item_ids = folder_ / "short.txt";
 
@@ -244,8 +244,8 @@ TEST_F(FormatsJob, IdsAndTermsOfTheSourceAreInTheResult) {
 
   if (world().rank() != 0) return;
   const auto reader = SimilarityReader::open(calls_, folder_ / "out");
-  EXPECT_EQ(reader.query_names({4, 5})[0], "topic4");
-  EXPECT_EQ(reader.item_names({29, 30})[0], "doc29");
+  EXPECT_EQ(reader.query_ids({4, 5})[0], "topic4");
+  EXPECT_EQ(reader.item_ids({29, 30})[0], "doc29");
   EXPECT_TRUE(plan_of("out").vocabulary.has_value());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/staging/inputs"));
 }

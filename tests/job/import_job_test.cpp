@@ -11,7 +11,7 @@
 #include "bulksim/core/types.hpp"
 #include "comm/communicator.hpp"
 #include "formats/column_map.hpp"
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 #include "job/input/import_matrix.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/survey.hpp"
@@ -195,10 +195,10 @@ TEST_F(ImportJobTest, FilesOfNamesMustFit) {
               AllOf(StartsWith("65: "), HasSubstr("3 lines"), HasSubstr("1 rows")));
   EXPECT_THAT(error_of_import("m.csr", {.vocabulary = folder_ / "three.txt"}),
               AllOf(StartsWith("65: "), HasSubstr("3 lines"), HasSubstr("2 columns")));
-  EXPECT_THAT(error_of([&] { read_names(calls_, folder_ / "twice.txt"); }),
+  EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "twice.txt"); }),
               AllOf(StartsWith("65: "), HasSubstr("line 3"), HasSubstr("line 1")));
-  EXPECT_THAT(error_of([&] { read_names(calls_, folder_ / "empty.txt"); }), HasSubstr("line 2"));
-  EXPECT_THAT(error_of([&] { read_names(calls_, folder_ / "bad.txt"); }), HasSubstr("line 2"));
+  EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "empty.txt"); }), HasSubstr("line 2"));
+  EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "bad.txt"); }), HasSubstr("line 2"));
 }
 
 TEST_F(ImportJobTest, AnInputIsImportedOnceByItsContent) {
@@ -283,7 +283,7 @@ TEST_F(MatchColumnsTest, EqualVocabulariesStayAsTheyAre) {
 }
 
 TEST_F(MatchColumnsTest, AGivenVocabularyDecidesTheOrder) {
-  const NamedVocabulary vocabulary{read_names(calls_,
+  const NamedVocabulary vocabulary{read_lines(calls_,
                                               [&] {
                                                 write_file(folder_ / "v.txt", "x\nb\na\n");
                                                 return folder_ / "v.txt";

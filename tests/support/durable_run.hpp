@@ -102,13 +102,13 @@ struct DurableRun {
       write_attributes(calls, run.part_path(0), grid, parts.layouts[0], attributes);
       return "";
     }
-    const std::vector<std::string> names{run.part_name(0), run.part_name(1)};
-    write_similarity_file(calls, run.staging() + "/similarity.h5", grid, parts.layouts, names,
+    const std::vector<std::string> ids{run.part_name(0), run.part_name(1)};
+    write_similarity_file(calls, run.staging() + "/similarity.h5", grid, parts.layouts, ids,
                           attributes);
     replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(digests));
     Manifest manifest{.plan = kDurablePlan.hex(), .files = {}};
     for (const std::string& name :
-         {names[0], names[1], std::string("similarity.h5"), std::string("tiles.idx")}) {
+         {ids[0], ids[1], std::string("similarity.h5"), std::string("tiles.idx")}) {
       manifest.files.push_back(describe_file(calls, run.staging(), name));
     }
     return manifest.to_json();

@@ -7,7 +7,7 @@
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
 #include "core/text/format_text.hpp"
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 #include "job/input/row_ids.hpp"
 
 namespace bulksim {
@@ -42,7 +42,7 @@ JsonlOptions jsonl_options(FileCalls& calls, const ImportOptions& options) {
   jsonl.keys = options.keys;
   jsonl.ids = options.ids.empty() ? JsonlIds::kRead : JsonlIds::kIgnore;
   if (!options.vocabulary.empty() && options.keys == VectorKeys::kTerms) {
-    jsonl.vocabulary = read_names(calls, options.vocabulary);
+    jsonl.vocabulary = read_lines(calls, options.vocabulary);
     jsonl.vocabulary_path = options.vocabulary;
   }
   return jsonl;
@@ -59,7 +59,7 @@ StoreFacts facts_of(FileCalls& calls, const ImportOptions& options, const RowStr
     facts.terms = rows.terms();
     return facts;
   }
-  facts.terms = read_names(calls, options.vocabulary);
+  facts.terms = read_lines(calls, options.vocabulary);
   if (info.ends_with_last_column && facts.terms.size() > facts.columns) {
     facts.columns = facts.terms.size();
   }

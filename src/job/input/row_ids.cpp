@@ -4,29 +4,29 @@
 #include <string>
 
 #include "bulksim/core/error.hpp"
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 
 namespace bulksim {
 
 namespace {
 
-/// The file or matrix that names come from.
+/// The file or matrix that ids come from.
 const std::string& origin(const std::string& path, const MatrixSource& source) {
   return path.empty() ? source.info().path : path;
 }
 
 }  // namespace
 
-void expect_count(const TextList& names, const std::string& path, std::int64_t count,
+void expect_count(const TextList& ids, const std::string& path, std::int64_t count,
                   const std::string& of_what) {
-  if (names.size() == count) return;
-  throw Error(ExitCode::kDataError, "'" + path + "' has " + std::to_string(names.size()) +
+  if (ids.size() == count) return;
+  throw Error(ExitCode::kDataError, "'" + path + "' has " + std::to_string(ids.size()) +
                                         " lines, but there are " + std::to_string(count) + " " +
                                         of_what);
 }
 
 TextList read_ids(FileCalls& calls, const std::string& path, const MatrixInfo& info) {
-  TextList ids = read_names(calls, path);
+  TextList ids = read_lines(calls, path);
   expect_count(ids, path, info.rows, "rows in '" + info.path + "'");
   return ids;
 }
@@ -36,23 +36,23 @@ TextList ids_of(FileCalls& calls, const MatrixSource& source, const std::string&
   return read_ids(calls, path, source.info());
 }
 
-std::optional<NameFacts> survey_ids(FileCalls& calls, const MatrixSource& source,
-                                    const std::string& path) {
-  const TextList names = ids_of(calls, source, path);
-  if (names.empty()) return std::nullopt;
-  for (std::int64_t row = 0; row < names.size(); ++row) {
-    if (names[row].find('\0') == std::string_view::npos) continue;
+std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
+                                 const std::string& path) {
+  const TextList ids = ids_of(calls, source, path);
+  if (ids.empty()) return std::nullopt;
+  for (std::int64_t row = 0; row < ids.size(); ++row) {
+    if (ids[row].find('\0') == std::string_view::npos) continue;
     throw Error(ExitCode::kDataError, "'" + origin(path, source) + "', row " + std::to_string(row) +
                                           ": the id holds a zero byte, which no result can keep");
   }
-  return NameFacts{names.digest(), name_width(names)};
+  return IdInfo{ids.digest(), id_width(ids)};
 }
 
 TextList reread_ids(FileCalls& calls, const MatrixSource& source, const std::string& path,
-                    const std::optional<NameFacts>& known) {
+                    const std::optional<IdInfo>& known) {
   if (!known) return {};
-  TextList names = ids_of(calls, source, path);
-  if (names.digest() == known->digest) return names;
+  TextList ids = ids_of(calls, source, path);
+  if (ids.digest() == known->digest) return ids;
   throw Error(ExitCode::kTemporary, "the ids in '" + origin(path, source) +
                                         "' have changed since the run began; nothing was "
                                         "published, run the same command again");

@@ -24,12 +24,12 @@ struct FrameSurvey {
   bool operator==(const FrameSurvey&) const = default;
 };
 
-/// What the names of the rows of one side are, in short.
-struct NameFacts {
-  Digest digest;           ///< of the list of names
+/// What the ids of the rows of one side are, in short.
+struct IdInfo {
+  Digest digest;           ///< of the list of ids
   std::int64_t width = 0;  ///< bytes of the longest
 
-  bool operator==(const NameFacts&) const = default;
+  bool operator==(const IdInfo&) const = default;
 };
 
 /// What one pass over an input tells, the same for any number of ranks and any file format.
@@ -40,7 +40,7 @@ struct InputSurvey {
   HygieneCounts counts;
   ValueFacts values;  ///< of Metric::kDot only
   std::vector<FrameSurvey> frames;
-  std::optional<NameFacts> ids;      ///< of the rows, where they have names; known at rank 0
+  std::optional<IdInfo> ids;         ///< of the rows, where they have ids; known at rank 0
   std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
 
   std::int64_t nnz() const;

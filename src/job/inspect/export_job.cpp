@@ -36,9 +36,9 @@ class ResultRows {
 
   MatrixShape shape() const { return pairs_ ? pairs_->shape() : matrix_->grid().shape(); }
   const SimilarityReader* matrix() const { return matrix_.get(); }
-  ResultNames names() const {
-    if (pairs_) return pairs_->names();
-    return {matrix_->query_names({0, shape().queries}), matrix_->item_names({0, shape().items})};
+  ResultIds ids() const {
+    if (pairs_) return pairs_->ids();
+    return {matrix_->query_ids({0, shape().queries}), matrix_->item_ids({0, shape().items})};
   }
 
   /// Every row in the order of the options, cut at their limit.
@@ -142,7 +142,7 @@ void write_npz(FileCalls& calls, const std::string& path, const ResultRows& rows
 void make_text(const ExportOptions& options, const ResultRows& rows,
                const PairTextWriter::TakeLine& take) {
   const bool trec = options.format == ExportFormat::kTrec;
-  PairTextWriter writer(trec ? PairText::kTrec : PairText::kTsv, rows.names(), take);
+  PairTextWriter writer(trec ? PairText::kTrec : PairText::kTsv, rows.ids(), take);
   rows.for_each(trec ? ExportOrder::kScore : options.order,
                 [&](std::int64_t query, std::span<const std::int64_t> items,
                     std::span<const float> scores) { writer.append_row(query, items, scores); });

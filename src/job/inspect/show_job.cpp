@@ -82,7 +82,7 @@ std::vector<ScoredPair> strongest_pairs(const SimilarityReader& result, std::int
   return strongest.sorted();
 }
 
-void add_name(const TextList& name, const char* key, Json& pair) {
+void add_id(const TextList& name, const char* key, Json& pair) {
   if (!name.empty()) pair[key] = name[0];
 }
 
@@ -117,8 +117,8 @@ Json describe_scores(FileCalls& calls, const std::string& path, std::int64_t mos
   json["strongest"] = Json::array();
   for (const ScoredPair& pair : strongest_pairs(result, most, rows)) {
     Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
-    add_name(result.query_names({pair.query, pair.query + 1}), "query_id", one);
-    add_name(result.item_names({pair.item, pair.item + 1}), "item_id", one);
+    add_id(result.query_ids({pair.query, pair.query + 1}), "query_id", one);
+    add_id(result.item_ids({pair.item, pair.item + 1}), "item_id", one);
     json["strongest"].push_back(std::move(one));
   }
   return json;
@@ -155,7 +155,7 @@ Json describe_pairs(const PairFileReader& result, const std::string& path, std::
             {"pairs", count},
             {"rows_read", queries}};
   add_attributes(result.attributes(), json);
-  const ResultNames names = result.names();
+  const ResultIds names = result.names();
   json["strongest"] = Json::array();
   for (const ScoredPair& pair : strongest.sorted()) {
     Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};

@@ -35,7 +35,7 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   PartSet layout;
   if (run.form() == OutputForm::kSingleFile) {
     layout.layouts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity",
-                                       name_widths(plan), plan.value_type));
+                                       id_widths(plan), plan.value_type));
   } else {
     for (const RowRange& columns : plan.parts) {
       layout.layouts.push_back(plan_part(plan.grid, columns, "tiles", {}, plan.value_type));
@@ -72,7 +72,7 @@ std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm for
   const BlockMap blocks = empty_block_map(plan);
   return tiles + std::ssize(plan.to_json()) + std::ssize(encode_tile_index(digests)) +
          similarity_file_bytes(calls, scratch, plan.grid, shown_layouts(parts), attributes_of(plan),
-                               name_widths(plan),
+                               id_widths(plan),
                                plan.softmax_scale || plan.selection ? &blocks : nullptr);
 }
 
@@ -117,7 +117,7 @@ BlockMap empty_block_map(const Plan& plan) {
   return map;
 }
 
-NameWidths name_widths(const Plan& plan) {
+IdWidths id_widths(const Plan& plan) {
   return {plan.query_ids ? plan.query_ids->width : 0, plan.item_ids ? plan.item_ids->width : 0};
 }
 

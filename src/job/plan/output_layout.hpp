@@ -44,6 +44,6 @@ std::vector<PartLayout> shown_layouts(const PartSet& parts);
 BlockMap empty_block_map(const Plan& plan);
 
 /// The room that the names of a plan take.
-NameWidths name_widths(const Plan& plan);
+IdWidths id_widths(const Plan& plan);
 
 }  // namespace bulksim

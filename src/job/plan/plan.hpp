@@ -42,8 +42,8 @@ struct Plan {
   Mode mode = Mode::kFull;
   std::optional<double> softmax_scale;  ///< of the block sums; none: they are not formed
   std::optional<TileSelection> selection;
-  std::optional<NameFacts> query_ids;  ///< names that the result holds
-  std::optional<NameFacts> item_ids;
+  std::optional<IdInfo> query_ids;  ///< names that the result holds
+  std::optional<IdInfo> item_ids;
   std::optional<Digest> vocabulary;  ///< of the terms of the columns
 
   bool operator==(const Plan&) const = default;

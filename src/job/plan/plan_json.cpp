@@ -11,7 +11,7 @@ namespace bulksim {
 namespace {
 
 nlohmann::ordered_json side_json(std::int64_t rows, const Digest& content,
-                                 const std::optional<NameFacts>& ids) {
+                                 const std::optional<IdInfo>& ids) {
   nlohmann::ordered_json json{{"rows", rows}, {"content", content.hex()}};
   if (ids) json["ids"] = {{"digest", ids->digest.hex()}, {"bytes", ids->width}};
   return json;
@@ -64,10 +64,10 @@ TileSelection selection_in(const nlohmann::json& json) {
           json.at("softmax_scale").get<double>()};
 }
 
-std::optional<NameFacts> ids_in(const nlohmann::json& side) {
+std::optional<IdInfo> ids_in(const nlohmann::json& side) {
   if (!side.contains("ids")) return std::nullopt;
-  return NameFacts{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
-                   side["ids"].at("bytes").get<std::int64_t>()};
+  return IdInfo{Digest::from_hex(side["ids"].at("digest").get<std::string>()),
+                side["ids"].at("bytes").get<std::int64_t>()};
 }
 
 }  // namespace

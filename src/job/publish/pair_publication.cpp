@@ -29,7 +29,7 @@ void write_h5(const std::string& path, const PairPublication& publication, FileC
   const Plan& plan = publication.plan;
   PairFileWriter writer(calls, path, pair_group(*plan.cut), layout_of(*plan.cut),
                         extent_of(plan, publication.row_offsets), attributes_of(plan),
-                        publication.names());
+                        publication.ids());
   PairMerge merge(publication.runs, plan.grid, *plan.cut);
   merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
@@ -53,7 +53,7 @@ void write_npz(const std::string& path, const PairPublication& publication, File
 void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
   write_file(calls, path, [&](FileAppender& out) {
-    PairTextWriter writer(PairText::kTsv, publication.names(),
+    PairTextWriter writer(PairText::kTsv, publication.ids(),
                           [&](std::string_view line) { out.append(line); });
     PairMerge merge(publication.runs, plan.grid, *plan.cut);
     merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,

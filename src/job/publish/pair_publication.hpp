@@ -6,7 +6,7 @@
 #include "bulksim/core/file.hpp"
 #include "job/plan/plan.hpp"
 #include "storage/parts/pair_runs.hpp"
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 #include "storage/run/run_directory.hpp"
 
 namespace bulksim {
@@ -16,7 +16,7 @@ struct PairPublication {
   const Plan& plan;
   const PairRuns& runs;
   const std::vector<std::int64_t>& row_offsets;  ///< of the merged rows
-  std::function<ResultNames()> names;
+  std::function<ResultIds()> ids;
   std::string report_json;
   /// Throws when the output is not ours any more; called before each step.
   std::function<void()> still_ours;

@@ -10,21 +10,21 @@ namespace bulksim {
 
 namespace {
 
-std::string name_of(const TextList& names, std::int64_t row) {
-  return names.empty() ? std::to_string(row) : std::string(names[row]);
+std::string name_of(const TextList& ids, std::int64_t row) {
+  return ids.empty() ? std::to_string(row) : std::string(ids[row]);
 }
 
 }  // namespace
 
-PairTextWriter::PairTextWriter(PairText text, ResultNames names, TakeLine take)
-    : text_(text), names_(std::move(names)), take_(std::move(take)) {
+PairTextWriter::PairTextWriter(PairText text, ResultIds ids, TakeLine take)
+    : text_(text), ids_(std::move(ids)), take_(std::move(take)) {
   if (text_ == PairText::kTsv) take_(kPairTextHeader);
 }
 
 void PairTextWriter::append_row(std::int64_t query, std::span<const std::int64_t> items,
                                 std::span<const float> scores) {
   const bool trec = text_ == PairText::kTrec;
-  const std::string start = name_of(names_.queries, query) + (trec ? " Q0 " : "\t");
+  const std::string start = name_of(ids_.queries, query) + (trec ? " Q0 " : "\t");
   for (std::size_t at = 0; at < items.size(); ++at) {
     char rest[64];
     if (trec) {
@@ -33,7 +33,7 @@ void PairTextWriter::append_row(std::int64_t query, std::span<const std::int64_t
     } else {
       std::snprintf(rest, sizeof rest, "\t%.9g\n", static_cast<double>(scores[at]));
     }
-    take_(start + name_of(names_.items, items[at]) + rest);
+    take_(start + name_of(ids_.items, items[at]) + rest);
   }
 }
 

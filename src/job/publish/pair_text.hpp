@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 
 namespace bulksim {
 
@@ -15,19 +15,19 @@ enum class PairText {
   kTrec,  ///< query Q0 item rank score bulksim
 };
 
-/// Makes text of pairs, with the names of rows where there are any, and hands it over line by line.
+/// Makes text of pairs, with the ids of rows where there are any, and hands it over line by line.
 class PairTextWriter {
  public:
   using TakeLine = std::function<void(std::string_view line)>;
 
-  PairTextWriter(PairText text, ResultNames names, TakeLine take);
+  PairTextWriter(PairText text, ResultIds ids, TakeLine take);
 
   void append_row(std::int64_t query, std::span<const std::int64_t> items,
                   std::span<const float> scores);
 
  private:
   PairText text_;
-  ResultNames names_;
+  ResultIds ids_;
   TakeLine take_;
 };
 

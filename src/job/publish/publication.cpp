@@ -29,10 +29,10 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
   write_attributes(calls, path, publication.plan.grid, layout, attributes);
   if (!layout.has_tiles()) return;
   embed_tile_index(calls, path, index);
-  const ResultNames names = publication.names();
+  const ResultIds ids = publication.ids();
   const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
-  write_names(file, names.queries, layout.names.queries);
-  write_names(file, names.items, layout.names.items);
+  write_ids(file, ids.queries, layout.ids.queries);
+  write_ids(file, ids.items, layout.ids.items);
   file.sync();
 }
 
@@ -78,7 +78,7 @@ std::string publish(RunDirectory& run, const Publication& publication, FileCalls
     manifest.files.push_back(
         describe_file(calls, run.staging(), partial_file_name(part), kPartialHeadBytes));
   write_similarity_file(calls, run.staging() + "/similarity.h5", plan.grid, shown_layouts(parts),
-                        names, attributes_of(plan), publication.names(), publication.blocks);
+                        names, attributes_of(plan), publication.ids(), publication.blocks);
   replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(publication.digests));
   replace_file(calls, run.staging() + "/report.json", publication.report_json);
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"}) {

@@ -10,7 +10,7 @@
 #include "job/config/job_config.hpp"
 #include "job/plan/plan.hpp"
 #include "storage/parts/part_set.hpp"
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 #include "storage/result/block_map.hpp"
 #include "storage/run/run_directory.hpp"
 
@@ -24,7 +24,7 @@ struct Publication {
   const std::vector<Digest>& digests;
   std::optional<std::int64_t> outside;  ///< values that are no cosine, where they were counted
   std::int64_t zero_rows = 0;           ///< of both inputs
-  std::function<ResultNames()> names;   ///< those that the plan knows
+  std::function<ResultIds()> ids;       ///< those that the plan knows
   std::string report_json;
   int threads = 1;
   /// Throws when the output is not ours any more; called before each step.

@@ -185,10 +185,10 @@ std::string PairsRun::publish_as_rank_0() {
   check_guard_of_inputs(frame_.config, plan(),
                         surveys.queries.counts.zero_rows + surveys.items.counts.zero_rows,
                         directory, calls);
-  const auto names = [&] { return reread_result_ids(frame_); };
+  const auto ids = [&] { return reread_result_ids(frame_); };
   std::string result = publish_pairs(
       directory,
-      {plan(), runs, row_offsets, names, frame_.report.to_json(frame_.timer), frame_.still_ours()},
+      {plan(), runs, row_offsets, ids, frame_.report.to_json(frame_.timer), frame_.still_ours()},
       calls);
   frame_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
                           {{"pairs", row_offsets.back()}});

@@ -5,7 +5,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/text/format_text.hpp"
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/input/stoppable_source.hpp"
@@ -50,7 +50,7 @@ SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobC
         open_input(context.calls, paths.queries, config.query_path(), config.irregular);
     std::optional<NamedVocabulary> vocabulary;
     if (!config.vocabulary.empty()) {
-      vocabulary = {read_names(context.calls, config.vocabulary), config.vocabulary};
+      vocabulary = {read_lines(context.calls, config.vocabulary), config.vocabulary};
     }
     inputs = match_columns(std::move(inputs), vocabulary);
     inputs.items = stoppable(std::move(inputs.items), context.stop);

@@ -115,7 +115,7 @@ std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& wo
   }
 }
 
-ResultNames reread_result_ids(const RunFrame& frame) {
+ResultIds reread_result_ids(const RunFrame& frame) {
   const JobConfig& config = frame.config;
   FileCalls& calls = frame.context.calls;
   const SourcePair& inputs = frame.setup.inputs;

@@ -60,9 +60,9 @@ struct RunFrame {
 /// Does the work and tells the metrics, whatever becomes of it.
 std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& work);
 
-/// The names of the rows that the plan of a run knows. Throws Error (75) when they are others by
+/// The ids of the rows that the plan of a run knows. Throws Error (75) when they are others by
 /// now.
-ResultNames reread_result_ids(const RunFrame& frame);
+ResultIds reread_result_ids(const RunFrame& frame);
 
 /// Ends all ranks alike when any has stopped, with an AgreedError (75). `done` are the tiles of
 /// this rank, `resumed` those of earlier attempts. A collective.

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 #include "job/input/open_input.hpp"
 #include "job/plan/process_folder.hpp"
 #include "job/verify/verification.hpp"
@@ -58,7 +58,7 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
       options.against_queries.empty() ? options.against_items : options.against_queries;
   std::optional<NamedVocabulary> vocabulary;
   if (const std::string& path = options.against.vocabulary; !path.empty()) {
-    vocabulary = {read_names(calls, path), path};
+    vocabulary = {read_lines(calls, path), path};
   }
   return match_columns({open(queries), open(options.against_items)}, vocabulary);
 }

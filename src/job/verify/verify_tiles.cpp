@@ -50,14 +50,14 @@ double real_of(const FileAttributes& attributes, std::string_view name) {
   return 0.0;
 }
 
-bool has_its_names(const SimilarityReader& reader) {
+bool has_its_ids(const SimilarityReader& reader) {
   const MatrixShape shape = reader.grid().shape();
   const auto digest = [](const TextList& names) {
     return names.empty() ? "" : names.digest().hex();
   };
-  return digest(reader.query_names({0, shape.queries})) ==
+  return digest(reader.query_ids({0, shape.queries})) ==
              text_of(reader.attributes(), "query_ids_digest") &&
-         digest(reader.item_names({0, shape.items})) ==
+         digest(reader.item_ids({0, shape.items})) ==
              text_of(reader.attributes(), "item_ids_digest");
 }
 
@@ -131,7 +131,7 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
     facts.has_nan_rows = text_of(reader.attributes(), "zero_rows") == "nan";
     facts.nan_cells = number_of(reader.attributes(), "nan_cells");
     const PartLayout layout = plan_part(facts.grid, {0, facts.grid.columns()}, "similarity",
-                                        reader.name_widths(), facts.value_type);
+                                        reader.id_widths(), facts.value_type);
     const std::string scratch = std::filesystem::temp_directory_path().string() +
                                 "/bulksim-verify-" + std::to_string(::getpid());
     auto head = part_head(calls, scratch, facts.grid, layout, in_order(reader.attributes()));
@@ -141,7 +141,7 @@ ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verd
       take_index(found, text_of(reader.attributes(), "tile_index"), head, facts);
     }
     if (found != head) damage("has other bytes than were published before its tiles");
-    if (!has_its_names(reader)) damage("has other ids than were published");
+    if (!has_its_ids(reader)) damage("has other ids than were published");
     facts.parts = {{path}, {layout}};
     facts.names = {path};
     facts.readable = {1};

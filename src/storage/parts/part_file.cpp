@@ -11,7 +11,7 @@
 #include "hdf5/file.hpp"
 #include "hdf5/tiles.hpp"
 #include "storage/damaged.hpp"
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 
 namespace bulksim {
 
@@ -44,13 +44,13 @@ bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLay
 }
 
 /// HDF5 puts a list behind what is there, a large one at the alignment of the file.
-NamePlace place_names(std::int64_t count, std::int64_t width, std::int64_t& end) {
+IdPlace place_ids(std::int64_t count, std::int64_t width, std::int64_t& end) {
   if (width == 0) return {};
-  NamePlace place{end, count, width};
+  IdPlace place{end, count, width};
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, width, &bytes) ||
       __builtin_add_overflow(divide_up(end, h5::kDataOffset) * h5::kDataOffset, bytes, &end)) {
-    throw Error(ExitCode::kUsage, std::to_string(count) + " names of " + std::to_string(width) +
+    throw Error(ExitCode::kUsage, std::to_string(count) + " ids of " + std::to_string(width) +
                                       " bytes are larger than any file can be");
   }
   if (bytes >= h5::kDataOffset) {
@@ -61,11 +61,10 @@ NamePlace place_names(std::int64_t count, std::int64_t width, std::int64_t& end)
   return place;
 }
 
-/// Whether HDF5 finds the names where the layout has them.
-bool names_agree(const h5::File& file, const TileGrid& grid, const PartLayout& layout,
-                 const std::string& path) {
-  return find_names(file, {grid.shape().queries, items_of(layout, grid).size()}, path) ==
-         layout.names;
+/// Whether HDF5 finds the ids where the layout has them.
+bool ids_agree(const h5::File& file, const TileGrid& grid, const PartLayout& layout,
+               const std::string& path) {
+  return find_ids(file, {grid.shape().queries, items_of(layout, grid).size()}, path) == layout.ids;
 }
 
 /// Makes a file that is all of a part but its tiles, whose places are a hole.
@@ -76,9 +75,9 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
   if (layout.has_tiles()) {
     const h5::Dataset tiles = h5::create_tiles(file, layout.dataset, layout.type,
                                                extent_of_part(grid, layout), chunk_of_grid(grid));
-    create_names(file, {layout.names.queries.count, layout.names.items.count},
-                 {layout.names.queries.width, layout.names.items.width});
-    if (!offsets_agree(tiles, grid, layout, path) || !names_agree(file, grid, layout, path)) {
+    create_ids(file, {layout.ids.queries.count, layout.ids.items.count},
+               {layout.ids.queries.width, layout.ids.items.width});
+    if (!offsets_agree(tiles, grid, layout, path) || !ids_agree(file, grid, layout, path)) {
       throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
                                            "' out in another way than planned: this version of "
                                            "HDF5 cannot be used");
@@ -129,7 +128,7 @@ void check_size(FileCalls& calls, const std::string& path, const PartLayout& lay
 }  // namespace
 
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     NameWidths widths, ValueType type) {
+                     IdWidths widths, ValueType type) {
   const TileShape tile = grid.tile();
   if (tile.items > kMostChunkBytes / bytes_of(type) / tile.queries) {
     throw Error(ExitCode::kUsage,
@@ -148,8 +147,8 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
                                       std::to_string(tile_columns.size()) +
                                       " tiles is larger than any file can be: use more --parts");
   }
-  layout.names.queries = place_names(grid.shape().queries, widths.queries, layout.file_bytes);
-  layout.names.items = place_names(items_of(layout, grid).size(), widths.items, layout.file_bytes);
+  layout.ids.queries = place_ids(grid.shape().queries, widths.queries, layout.file_bytes);
+  layout.ids.items = place_ids(items_of(layout, grid).size(), widths.items, layout.file_bytes);
   return layout;
 }
 
@@ -245,7 +244,7 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
   if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {
     throw damaged(path, "holds tiles of another shape");
   }
-  if (!offsets_agree(dataset, grid, layout, path) || !names_agree(file, grid, layout, path))
+  if (!offsets_agree(dataset, grid, layout, path) || !ids_agree(file, grid, layout, path))
     throw damaged(path, "is laid out otherwise");
 }
 

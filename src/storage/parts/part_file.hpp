@@ -13,7 +13,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 
 namespace bulksim {
 
@@ -38,14 +38,14 @@ std::optional<T> find_attribute(const FileAttributes& attributes, std::string_vi
 ///
 /// HDF5 describes the file and never writes a value: a killed run leaves every byte that was
 /// written, and no flag to clear. A tile is written whole, with zeros where it hangs over the edge.
-/// In a single-file result the names of rows and columns follow the last tile.
+/// In a single-file result the ids of rows and columns follow the last tile.
 struct PartLayout {
   std::string dataset;           ///< "tiles", or "similarity" in a single-file result
   RowRange tile_columns;         ///< columns of tiles in this file
   std::int64_t data_offset = 0;  ///< of the first tile, in bytes
   std::int64_t tile_bytes = 0;
   std::int64_t file_bytes = 0;  ///< 0 for a file without tiles
-  NamePlaces names = {};
+  IdPlaces ids = {};
   ValueType type = ValueType::kFloat32;
 
   bool has_tiles() const { return file_bytes > 0; }
@@ -64,7 +64,7 @@ struct PartLayout {
 /// Layout of a part without making a file: what `lay_out_parts` makes. Throws Error (64) when a
 /// tile does not fit into an HDF5 chunk, which must be smaller than 4 GiB.
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     NameWidths widths = {}, ValueType type = ValueType::kFloat32);
+                     IdWidths widths = {}, ValueType type = ValueType::kFloat32);
 
 /// Place of the layout that holds a column of tiles; layouts are in the order of their columns.
 std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_column);
@@ -93,7 +93,7 @@ void write_attributes(FileCalls& calls, const std::string& path, const TileGrid&
 bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
                   const PartLayout& layout);
 
-/// The HDF5 metadata of a part with these attributes, up to its first tile. `scratch` names a file
+/// The HDF5 metadata of a part with these attributes, up to its first tile. `scratch` ids a file
 /// that is made for it and removed.
 std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
                                  const PartLayout& layout, const FileAttributes& attributes);

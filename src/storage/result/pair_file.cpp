@@ -11,7 +11,7 @@
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 
 namespace bulksim {
 
@@ -61,7 +61,7 @@ struct PairFileWriter::Impl {
 
 PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const std::string& group,
                                PairLayout layout, const PairExtent& extent,
-                               const FileAttributes& attributes, const ResultNames& names)
+                               const FileAttributes& attributes, const ResultIds& ids)
     : impl_(new Impl{calls, path, layout, extent.width,
                      layout == PairLayout::kLists || extent.shape.items >= kMostNarrowItems,
                      ScratchFile(calls, path)}) {
@@ -86,12 +86,12 @@ PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const 
   const std::int64_t items_at = h5::create_array(file, group + arrays[0], items, dimensions);
   const std::int64_t scores_at =
       h5::create_array(file, group + arrays[1], h5::Element::kFloat32, dimensions);
-  const NamePlaces places = create_names(file, extent.shape, widths_of(names));
+  const IdPlaces places = create_ids(file, extent.shape, widths_of(ids));
   file.close("close '" + scratch + "'");
   impl_->file = File::open(calls, scratch, O_RDWR | O_NOFOLLOW);
   if (layout == PairLayout::kCsr) impl_->file.write(bytes_of(extent.row_offsets), offsets_at);
-  write_names(impl_->file, names.queries, places.queries);
-  write_names(impl_->file, names.items, places.items);
+  write_ids(impl_->file, ids.queries, places.queries);
+  write_ids(impl_->file, ids.items, places.items);
   impl_->arrays.emplace_back(impl_->file, items_at);
   impl_->arrays.emplace_back(impl_->file, scores_at);
 }

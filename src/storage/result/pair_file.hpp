@@ -9,7 +9,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "storage/parts/part_file.hpp"
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 
 namespace bulksim {
 
@@ -36,7 +36,7 @@ class PairFileWriter {
   /// Replaces the file when it is finished. `group` is "pairs", "nonzero" or "topk".
   PairFileWriter(FileCalls& calls, const std::string& path, const std::string& group,
                  PairLayout layout, const PairExtent& extent, const FileAttributes& attributes,
-                 const ResultNames& names);
+                 const ResultIds& ids);
   ~PairFileWriter();
   PairFileWriter(const PairFileWriter&) = delete;
   PairFileWriter& operator=(const PairFileWriter&) = delete;
@@ -68,7 +68,7 @@ class PairFileReader {
   std::int64_t places(RowRange queries) const;
   /// Items and scores of neighbouring queries, one query behind the other; -1 for places left over.
   void read(RowRange queries, std::vector<std::int64_t>& items, std::vector<float>& scores) const;
-  ResultNames names() const;
+  ResultIds ids() const;
   /// What the result says of itself.
   const FileAttributes& attributes() const;
 

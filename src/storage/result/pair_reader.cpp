@@ -5,7 +5,7 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "storage/damaged.hpp"
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 #include "storage/result/pair_file.hpp"
 #include "storage/result/result_path.hpp"
 
@@ -45,7 +45,7 @@ struct PairFileReader::Impl {
   std::vector<std::int64_t> offsets;  ///< of rows, in places
   h5::Dataset items;
   h5::Dataset scores;
-  NamePlaces names;
+  IdPlaces ids;
   FileAttributes attributes;
   File file_itself;
 };
@@ -87,10 +87,10 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
       offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
     throw damaged(place, "has rows that do not fit its pairs");
   }
-  const NamePlaces names = find_names(file, shape, place);
+  const IdPlaces ids = find_ids(file, shape, place);
   return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
       place, std::move(file), shape, layout, std::move(offsets), std::move(items),
-      std::move(scores), names, std::move(attributes), File::open(calls, place, O_RDONLY)})));
+      std::move(scores), ids, std::move(attributes), File::open(calls, place, O_RDONLY)})));
 }
 
 MatrixShape PairFileReader::shape() const {
@@ -137,9 +137,9 @@ void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
   read_into(impl_->scores, H5T_NATIVE_FLOAT, scores.data());
 }
 
-ResultNames PairFileReader::names() const {
-  return {load_names(impl_->file_itself, impl_->names.queries, {0, impl_->names.queries.count}),
-          load_names(impl_->file_itself, impl_->names.items, {0, impl_->names.items.count})};
+ResultIds PairFileReader::ids() const {
+  return {load_ids(impl_->file_itself, impl_->ids.queries, {0, impl_->ids.queries.count}),
+          load_ids(impl_->file_itself, impl_->ids.items, {0, impl_->ids.items.count})};
 }
 
 const FileAttributes& PairFileReader::attributes() const {

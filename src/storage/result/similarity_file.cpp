@@ -6,7 +6,7 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "hdf5/view.hpp"
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 #include "storage/parts/part_set.hpp"
 #include "storage/result/write_block_map.hpp"
 
@@ -31,10 +31,10 @@ ValueType type_of(const std::vector<PartLayout>& layouts) {
   return layouts.empty() ? ValueType::kFloat32 : layouts.front().type;
 }
 
-/// Makes all of the file but its names, for which there is room.
-NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
-                         const std::vector<h5::Source>& sources, const FileAttributes& attributes,
-                         NameWidths widths, const BlockMap* blocks) {
+/// Makes all of the file but its ids, for which there is room.
+IdPlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
+                       const std::vector<h5::Source>& sources, const FileAttributes& attributes,
+                       IdWidths widths, const BlockMap* blocks) {
   const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
                           static_cast<hsize_t>(grid.shape().items)};
   h5::File file = h5::create_file(path);
@@ -45,7 +45,7 @@ NamePlaces describe_view(const std::string& path, const TileGrid& grid, ValueTyp
     h5::create_empty(file, "similarity", type, extent);
   }
   if (blocks != nullptr) write_block_map(file, *blocks);
-  const NamePlaces places = create_names(file, grid.shape(), widths);
+  const IdPlaces places = create_ids(file, grid.shape(), widths);
   file.close("close '" + path + "'");
   return places;
 }
@@ -63,22 +63,22 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes, const ResultNames& names,
+                           const FileAttributes& attributes, const ResultIds& ids,
                            const BlockMap* blocks) {
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
   const ScratchFile scratch(calls, path);
-  const NamePlaces places = describe_view(scratch.path(), grid, type_of(layouts), sources,
-                                          attributes, widths_of(names), blocks);
+  const IdPlaces places = describe_view(scratch.path(), grid, type_of(layouts), sources, attributes,
+                                        widths_of(ids), blocks);
   const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
-  write_names(written, names.queries, places.queries);
-  write_names(written, names.items, places.items);
+  write_ids(written, ids.queries, places.queries);
+  write_ids(written, ids.items, places.items);
   written.sync();
   rename_durably(calls, scratch.path(), path);
 }
 
 std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, NameWidths widths,
+                                   const FileAttributes& attributes, IdWidths widths,
                                    const BlockMap* blocks) {
   std::vector<std::string> paths;
   for (std::size_t part = 0; part < layouts.size(); ++part)

@@ -8,7 +8,7 @@
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
 #include "storage/parts/part_file.hpp"
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 #include "storage/result/block_map.hpp"
 
 namespace bulksim {
@@ -18,22 +18,22 @@ namespace bulksim {
 /// the three.
 FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& more);
 
-/// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by names relative
+/// Writes `similarity.h5`: /similarity as a virtual dataset over the part files, by ids relative
 /// to the file, fill value NaN. A missing source reads as NaN without an error, so nobody may trust
-/// a successful read alone. Without tiles /similarity is a plain empty dataset. Names go into
+/// a successful read alone. Without tiles /similarity is a plain empty dataset. Ids go into
 /// /query_ids and /item_ids: UTF-8 texts of the length of the longest, padded with zeros. Without
 /// layouts, for a matrix that has cells, there is no /similarity. `blocks` goes into /block_sums.
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,
-                           const FileAttributes& attributes, const ResultNames& names = {},
+                           const FileAttributes& attributes, const ResultIds& ids = {},
                            const BlockMap* blocks = nullptr);
 
-/// Bytes of that file with names of these widths, over the parts of a run. `scratch` names a file
+/// Bytes of that file with ids of these widths, over the parts of a run. `scratch` ids a file
 /// that is made for it and removed.
 std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, NameWidths widths,
+                                   const FileAttributes& attributes, IdWidths widths,
                                    const BlockMap* blocks = nullptr);
 
 /// A finished result, open for reading: a folder, its `similarity.h5`, or one ordinary file.
@@ -53,11 +53,11 @@ class SimilarityReader {
   const TileGrid& grid() const;
   ValueType value_type() const;
   const FileAttributes& attributes() const;  ///< by name
-  /// Bytes of the longest name of each side.
-  NameWidths name_widths() const;
-  /// Names of rows and of columns; empty where there are none.
-  TextList query_names(RowRange queries) const;
-  TextList item_names(RowRange items) const;
+  /// Bytes of the longest id of each side.
+  IdWidths id_widths() const;
+  /// Ids of rows and of columns; empty where there are none.
+  TextList query_ids(RowRange queries) const;
+  TextList item_ids(RowRange items) const;
   /// A block of the matrix, row-major, queries.size() x items.size() values, straight from the
   /// tiles: what is missing is an Error and never a fill value.
   std::vector<float> read(RowRange queries, RowRange items) const;

@@ -5,7 +5,7 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "hdf5/view.hpp"
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/plain_path.hpp"
 #include "storage/result/result_path.hpp"
@@ -22,7 +22,7 @@ struct Description {
   ValueType type = ValueType::kFloat32;
   std::vector<std::string> paths;
   std::vector<PartLayout> layouts;
-  NamePlaces names;
+  IdPlaces ids;
 };
 
 std::int64_t whole_number(const FileAttributes& attributes, const std::string& name,
@@ -36,7 +36,7 @@ TileShape tile_shape(const FileAttributes& attributes, const std::string& file) 
   const TileShape tile{whole_number(attributes, "tile_queries", file),
                        whole_number(attributes, "tile_items", file)};
   if (tile.queries < 1 || tile.items < 1) {
-    throw Error(ExitCode::kDataError, "'" + file + "' names tiles without a cell");
+    throw Error(ExitCode::kDataError, "'" + file + "' ids tiles without a cell");
   }
   return tile;
 }
@@ -82,12 +82,12 @@ Description describe(const std::string& path) {
                tile_shape(result.attributes, path));
   result.type = h5::value_type_of(dataset, path);
   if (result.grid.count() == 0) return result;
-  result.names = find_names(file, result.grid.shape(), path);
+  result.ids = find_ids(file, result.grid.shape(), path);
   if (h5::is_view(dataset, path)) {
     describe_sources(dataset, path, result);
   } else {
     result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity",
-                                       {result.names.queries.width, result.names.items.width},
+                                       {result.ids.queries.width, result.ids.items.width},
                                        result.type));
     result.paths.push_back(path);
   }
@@ -101,7 +101,7 @@ struct SimilarityReader::Impl {
   TileGrid grid;
   ValueType type;
   FileAttributes attributes;
-  NamePlaces names;
+  IdPlaces ids;
   File file_itself;
   TileFiles tiles;
 };
@@ -119,7 +119,7 @@ SimilarityReader SimilarityReader::open(FileCalls& calls, const std::string& pat
   }
   return SimilarityReader(
       std::unique_ptr<Impl>(new Impl{file, found.grid, found.type, std::move(found.attributes),
-                                     found.names, File::open(calls, file, O_RDONLY),
+                                     found.ids, File::open(calls, file, O_RDONLY),
                                      TileFiles(calls, found.grid, std::move(found.paths),
                                                std::move(found.layouts), TileAccess::kRead)}));
 }
@@ -137,16 +137,16 @@ const FileAttributes& SimilarityReader::attributes() const {
   return impl_->attributes;
 }
 
-NameWidths SimilarityReader::name_widths() const {
-  return {impl_->names.queries.width, impl_->names.items.width};
+IdWidths SimilarityReader::id_widths() const {
+  return {impl_->ids.queries.width, impl_->ids.items.width};
 }
 
-TextList SimilarityReader::query_names(RowRange queries) const {
-  return load_names(impl_->file_itself, impl_->names.queries, queries);
+TextList SimilarityReader::query_ids(RowRange queries) const {
+  return load_ids(impl_->file_itself, impl_->ids.queries, queries);
 }
 
-TextList SimilarityReader::item_names(RowRange items) const {
-  return load_names(impl_->file_itself, impl_->names.items, items);
+TextList SimilarityReader::item_ids(RowRange items) const {
+  return load_ids(impl_->file_itself, impl_->ids.items, items);
 }
 
 std::vector<float> SimilarityReader::read(RowRange queries, RowRange items) const {

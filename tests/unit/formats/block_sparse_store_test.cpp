@@ -116,7 +116,7 @@ TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
   EXPECT_EQ(*store->survey(), expected);
 }
 
-TEST_F(BlockSparseStoreTest, CarriesNamesOfRowsAndColumns) {
+TEST_F(BlockSparseStoreTest, CarriesIdsOfRowsAndColumns) {
   StoreFacts facts;
   facts.ids = numbered("document ", 30);
   facts.terms = numbered("t\n\u00e9", 12);

@@ -1,4 +1,4 @@
-#include "storage/parts/result_names.hpp"
+#include "storage/parts/result_ids.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,43 +25,43 @@ void in_pieces(RowRange rows, std::int64_t width, Step&& step) {
 
 }  // namespace
 
-std::int64_t name_width(const TextList& names) {
-  std::int64_t width = names.empty() ? 0 : 1;
-  for (std::int64_t row = 0; row < names.size(); ++row)
-    width = std::max(width, std::ssize(names[row]));
+std::int64_t id_width(const TextList& ids) {
+  std::int64_t width = ids.empty() ? 0 : 1;
+  for (std::int64_t row = 0; row < ids.size(); ++row)
+    width = std::max(width, std::ssize(ids[row]));
   return width;
 }
 
-NameWidths widths_of(const ResultNames& names) {
-  return {name_width(names.queries), name_width(names.items)};
+IdWidths widths_of(const ResultIds& ids) {
+  return {id_width(ids.queries), id_width(ids.items)};
 }
 
-void write_names(const File& file, const TextList& names, const NamePlace& place) {
-  BULKSIM_EXPECT(names.size() == (place.width == 0 ? 0 : place.count));
+void write_ids(const File& file, const TextList& ids, const IdPlace& place) {
+  BULKSIM_EXPECT(ids.size() == (place.width == 0 ? 0 : place.count));
   std::vector<char> block;
   if (place.width == 0) return;
   in_pieces({0, place.count}, place.width, [&](RowRange rows) {
     block.assign(static_cast<std::size_t>(rows.size() * place.width), '\0');
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::string_view name = names[row];
+      const std::string_view name = ids[row];
       std::copy(name.begin(), name.end(), block.begin() + (row - rows.begin) * place.width);
     }
     file.write(std::as_bytes(std::span<const char>(block)), place.at + rows.begin * place.width);
   });
 }
 
-TextList load_names(const File& file, const NamePlace& place, RowRange rows) {
-  TextList names;
+TextList load_ids(const File& file, const IdPlace& place, RowRange rows) {
+  TextList ids;
   std::vector<char> block;
-  if (place.width == 0) return names;
+  if (place.width == 0) return ids;
   const auto width = static_cast<std::size_t>(place.width);
   in_pieces(rows, place.width, [&](RowRange some) {
     block.resize(static_cast<std::size_t>(some.size()) * width);
     file.read(std::as_writable_bytes(std::span(block)), place.at + some.begin * place.width);
     for (std::size_t at = 0; at < block.size(); at += width)
-      names.add({&block[at], ::strnlen(&block[at], width)});
+      ids.add({&block[at], ::strnlen(&block[at], width)});
   });
-  return names;
+  return ids;
 }
 
 }  // namespace bulksim

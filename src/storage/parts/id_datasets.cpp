@@ -1,4 +1,4 @@
-#include "storage/parts/name_lists.hpp"
+#include "storage/parts/id_datasets.hpp"
 
 #include "hdf5/texts.hpp"
 #include "storage/damaged.hpp"
@@ -10,13 +10,12 @@ namespace {
 constexpr const char* kQueries = "query_ids";
 constexpr const char* kItems = "item_ids";
 
-NamePlace create(const h5::File& file, const char* list, std::int64_t count, std::int64_t width) {
+IdPlace create(const h5::File& file, const char* list, std::int64_t count, std::int64_t width) {
   if (width == 0) return {};
   return {h5::create_texts(file, list, count, width), count, width};
 }
 
-NamePlace find(const h5::File& file, const char* list, std::int64_t count,
-               const std::string& path) {
+IdPlace find(const h5::File& file, const char* list, std::int64_t count, const std::string& path) {
   const auto texts = h5::find_texts(file, list, path);
   if (!texts) return {};
   if (texts->count != count) {
@@ -28,12 +27,12 @@ NamePlace find(const h5::File& file, const char* list, std::int64_t count,
 
 }  // namespace
 
-NamePlaces create_names(const h5::File& file, MatrixShape shape, NameWidths widths) {
+IdPlaces create_ids(const h5::File& file, MatrixShape shape, IdWidths widths) {
   return {create(file, kQueries, shape.queries, widths.queries),
           create(file, kItems, shape.items, widths.items)};
 }
 
-NamePlaces find_names(const h5::File& file, MatrixShape shape, const std::string& path) {
+IdPlaces find_ids(const h5::File& file, MatrixShape shape, const std::string& path) {
   return {find(file, kQueries, shape.queries, path), find(file, kItems, shape.items, path)};
 }
 

@@ -9,6 +9,6 @@ namespace bulksim {
 
 /// Names of rows or columns from a text file (or .gz), one a line: UTF-8, LF or CRLF. Throws
 /// Error (65) for an empty line, for one that is not UTF-8, and for a name that occurs twice.
-TextList read_names(FileCalls& calls, const std::string& path);
+TextList read_lines(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

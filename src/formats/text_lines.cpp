@@ -1,4 +1,4 @@
-#include "formats/names.hpp"
+#include "formats/text_lines.hpp"
 
 #include <simdjson.h>
 
@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-TextList read_names(FileCalls& calls, const std::string& path) {
+TextList read_lines(FileCalls& calls, const std::string& path) {
   LineReader lines(calls, path);
   TermTable names;
   while (const auto line = lines.next()) {
