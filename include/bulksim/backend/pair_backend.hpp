@@ -148,14 +148,14 @@ class PairSink {
 };
 
 /// What the bounds have saved.
-struct PairWork {
+struct PairStats {
   std::int64_t cells = 0;            ///< of the tiles that were computed
   std::int64_t skipped = 0;          ///< cells of blocks of items whose bound was below the cut
   std::int64_t candidates = 0;       ///< cells that were computed exactly
   std::int64_t products = 0;         ///< multiply-adds of the bounds
   std::int64_t useful_products = 0;  ///< multiply-adds of all cells
 
-  PairWork& operator+=(const PairWork& other) {
+  PairStats& operator+=(const PairStats& other) {
     cells += other.cells;
     skipped += other.skipped;
     candidates += other.candidates;
@@ -185,7 +185,7 @@ class PairBackend {
   virtual void drain() = 0;
   virtual std::int64_t recomputed_tiles() const = 0;
   /// So far, of finished tiles.
-  virtual PairWork work() const = 0;
+  virtual PairStats work() const = 0;
 };
 
 /// A backend on the processors of this machine that leaves out what cannot pass the cut, wherever

@@ -41,7 +41,7 @@ class CpuPairBackend final : public PairBackend {
   void submit(ItemChunk chunk) override { threads_.submit(std::move(chunk)); }
   void drain() override { threads_.drain(); }
   std::int64_t recomputed_tiles() const override { return threads_.recomputed(); }
-  PairWork work() const override {
+  PairStats work() const override {
     const std::lock_guard lock(work_mutex_);
     return work_;
   }
@@ -53,7 +53,7 @@ class CpuPairBackend final : public PairBackend {
   std::optional<SearchQueries> queries_;
   std::optional<BestPreferences> best_;
   mutable std::mutex work_mutex_;
-  PairWork work_;
+  PairStats work_;
   TileThreads<PairWorker> threads_;  // last: they end before anything they use
 };
 

@@ -28,7 +28,7 @@ class PairWorker {
   /// fail. Returns 1 where that happened, else 0; throws Error (70) when the checks fail again.
   std::int64_t compute(TileId tile, PairWriter& writer);
 
-  PairWork take_work() { return search_.take_work(); }
+  PairStats take_work() { return search_.take_work(); }
 
   static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
                             std::int64_t labels, std::int64_t tile_nnz);

@@ -25,7 +25,7 @@ class FilteringBackend final : public PairBackend {
   void submit(ItemChunk chunk) override { backend_->submit(std::move(chunk)); }
   void drain() override { backend_->drain(); }
   std::int64_t recomputed_tiles() const override { return backend_->recomputed_tiles(); }
-  PairWork work() const override { return filter_.work(); }
+  PairStats work() const override { return filter_.work(); }
 
  private:
   PairFilter filter_;
@@ -56,7 +56,7 @@ float PairFilter::floor(std::int64_t row) const {
   return best == 0 ? cut_.at_least : std::max(cut_.at_least, score_of(best));
 }
 
-PairWork PairFilter::work() const {
+PairStats PairFilter::work() const {
   const std::int64_t cells = cells_;
   return {.cells = cells, .candidates = cells};
 }

@@ -30,7 +30,7 @@ class PairFilter final : public TileSink {
   const ResultCut& cut() const { return cut_; }
   /// No score below it is wanted of this row of the batch. It rises as tiles are finished.
   float floor(std::int64_t row) const;
-  PairWork work() const;
+  PairStats work() const;
 
  private:
   TileGrid grid_;

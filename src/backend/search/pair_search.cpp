@@ -178,8 +178,8 @@ void PairSearch::adapt(const SearchGoal& goal, std::size_t bands, std::int64_t e
   }
 }
 
-PairWork PairSearch::take_work() {
-  const PairWork work = work_;
+PairStats PairSearch::take_work() {
+  const PairStats work = work_;
   work_ = {};
   return work;
 }

@@ -52,7 +52,7 @@ class PairSearch {
             std::vector<ExactPair>& out);
 
   /// What was done since the last call.
-  PairWork take_work();
+  PairStats take_work();
 
   static std::int64_t bytes(std::int64_t longest, std::int64_t labels, std::int64_t queries);
 
@@ -92,7 +92,7 @@ class PairSearch {
   FixedPoint arithmetic_;
   const SearchKernel& kernel_;
   const SearchQueries* queries_ = nullptr;
-  PairWork work_;
+  PairStats work_;
   std::vector<float> shares_;  // by query: of the cut, what the rest may take
   std::vector<Column> columns_;
   std::size_t column_count_ = 0;

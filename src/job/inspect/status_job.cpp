@@ -8,7 +8,7 @@
 
 #include "core/text/format_text.hpp"
 #include "job/plan/plan.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/run/journal.hpp"
 #include "storage/run/run_directory.hpp"
 #include "storage/run/versions.hpp"
@@ -84,7 +84,7 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   status.tiles = plan.cut ? count_searched(plan) : plan.grid.count();
   status.attempt = last_attempt(calls, staging);
   if (plan.cut && is_directory(calls, staging + "/parts")) {
-    const auto files = pair_run_files(calls, staging + "/parts");
+    const auto files = pair_segment_files(calls, staging + "/parts");
     status.tiles_done = std::ssize(tiles_with_runs(calls, files, plan.id(), plan.grid));
   }
   if (plan.cut || !is_directory(calls, staging + "/journal")) return;

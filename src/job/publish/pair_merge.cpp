@@ -29,7 +29,7 @@ std::vector<std::int64_t> PairMerge::row_offsets() const {
     const auto rows = static_cast<std::size_t>(grid_.queries(id.row).size());
     const auto first_row = static_cast<std::size_t>(grid_.queries(id.row).begin) + 1;
     const auto first_item = static_cast<std::size_t>(grid_.items(id.column).begin) + 1;
-    const auto counts = runs_.counts(tile);
+    const auto counts = segments_.counts(tile);
     for (std::size_t at = 0; at < counts.size(); ++at)
       offsets[at < rows ? first_row + at : first_item + at - rows] += counts[at];
   }
@@ -40,22 +40,22 @@ std::vector<std::int64_t> PairMerge::row_offsets() const {
   return offsets;
 }
 
-/// The runs that have pairs of the rows of a row of tiles, in the order of their partners.
+/// The segments that have pairs of the rows of a row of tiles, in the order of their partners.
 std::vector<PairMerge::Source> PairMerge::sources_of(std::int64_t tile_row) const {
   std::vector<Source> sources;
   const RowRange rows = grid_.queries(tile_row);
   for (std::int64_t earlier = 0; cut_.mirrored && earlier <= tile_row; ++earlier) {
     const std::int64_t width = grid_.tile().items;
     for (std::int64_t column = rows.begin / width; column * width < rows.end; ++column) {
-      if (runs_.has(grid_.number({earlier, column}))) {
+      if (segments_.has(grid_.number({earlier, column}))) {
         sources.push_back(mirrored_source({earlier, column}, rows));
       }
     }
   }
   for (std::int64_t column = 0; column < grid_.columns(); ++column) {
     const std::int64_t tile = grid_.number({tile_row, column});
-    if (!runs_.has(tile)) continue;
-    sources.push_back({tile, grid_.items(column).begin, runs_.counts(tile)});
+    if (!segments_.has(tile)) continue;
+    sources.push_back({tile, grid_.items(column).begin, segments_.counts(tile)});
     sources.back().counts.resize(static_cast<std::size_t>(rows.size()));
   }
   return sources;
@@ -64,7 +64,7 @@ std::vector<PairMerge::Source> PairMerge::sources_of(std::int64_t tile_row) cons
 /// The columns of a tile that are among `rows`.
 PairMerge::Source PairMerge::mirrored_source(TileId tile, RowRange rows) const {
   const RowRange items = grid_.items(tile.column);
-  const auto counts = runs_.counts(grid_.number(tile));
+  const auto counts = segments_.counts(grid_.number(tile));
   Source source{grid_.number(tile), grid_.queries(tile.row).begin};
   source.counts.resize(static_cast<std::size_t>(rows.size()));
   const auto queries = grid_.queries(tile.row).size();
@@ -105,7 +105,7 @@ void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int
     source.items.resize(static_cast<std::size_t>(pairs));
     source.scores.resize(static_cast<std::size_t>(pairs));
     source.at = 0;
-    runs_.read(source.tile, source.next, source.items, source.scores);
+    segments_.read(source.tile, source.next, source.items, source.scores);
     source.next += pairs;
   }
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {

@@ -7,7 +7,7 @@
 
 #include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/tile_grid.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 
 namespace bulksim {
 
@@ -21,13 +21,13 @@ enum class PairOrder {
 using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
                                    std::span<const float> scores)>;
 
-/// Puts the runs of all tiles together, query by query. Memory: a few million pairs, or those of
-/// the fullest row where there are more.
+/// Puts the segments of all tiles together, query by query. Memory: a few million pairs, or those
+/// of the fullest row where there are more.
 class PairMerge {
  public:
   /// All must outlive the merge.
-  PairMerge(const PairRuns& runs, const TileGrid& grid, const ResultCut& cut)
-      : runs_(runs), grid_(grid), cut_(cut) {}
+  PairMerge(const PairSegments& segments, const TileGrid& grid, const ResultCut& cut)
+      : segments_(segments), grid_(grid), cut_(cut) {}
 
   /// queries + 1 offsets of the merged rows, the first of which is 0.
   std::vector<std::int64_t> row_offsets() const;
@@ -42,7 +42,7 @@ class PairMerge {
                   PairOrder order, const TakeRow& take);
   void take_row(std::int64_t query, PairOrder order, const TakeRow& take);
 
-  const PairRuns& runs_;
+  const PairSegments& segments_;
   const TileGrid& grid_;
   const ResultCut& cut_;
   std::vector<ScoredItem> row_;

@@ -30,7 +30,7 @@ void write_h5(const std::string& path, const PairPublication& publication, FileC
   PairFileWriter writer(calls, path, pair_group(*plan.cut), layout_of(*plan.cut),
                         extent_of(plan, publication.row_offsets), attributes_of(plan),
                         publication.ids());
-  PairMerge merge(publication.runs, plan.grid, *plan.cut);
+  PairMerge merge(publication.segments, plan.grid, *plan.cut);
   merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
               writer.append_row(items, scores);
@@ -42,7 +42,7 @@ void write_npz(const std::string& path, const PairPublication& publication, File
   const Plan& plan = publication.plan;
   NpzWriter writer(calls, path, plan.grid.shape().items, publication.row_offsets,
                    archive_comment(plan.id().hex()));
-  PairMerge merge(publication.runs, plan.grid, *plan.cut);
+  PairMerge merge(publication.segments, plan.grid, *plan.cut);
   merge.run(PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
               writer.append_row(items, scores);
@@ -55,7 +55,7 @@ void write_tsv(const std::string& path, const PairPublication& publication, File
   write_file(calls, path, [&](FileAppender& out) {
     PairTextWriter writer(PairText::kTsv, publication.ids(),
                           [&](std::string_view line) { out.append(line); });
-    PairMerge merge(publication.runs, plan.grid, *plan.cut);
+    PairMerge merge(publication.segments, plan.grid, *plan.cut);
     merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
               [&](std::int64_t query, std::span<const std::int64_t> items,
                   std::span<const float> scores) { writer.append_row(query, items, scores); });

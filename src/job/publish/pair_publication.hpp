@@ -5,7 +5,7 @@
 
 #include "bulksim/core/file.hpp"
 #include "job/plan/plan.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/parts/result_ids.hpp"
 #include "storage/run/run_directory.hpp"
 
@@ -14,7 +14,7 @@ namespace bulksim {
 /// What is published of a run that looked for pairs.
 struct PairPublication {
   const Plan& plan;
-  const PairRuns& runs;
+  const PairSegments& segments;
   const std::vector<std::int64_t>& row_offsets;  ///< of the merged rows
   std::function<ResultIds()> ids;
   std::string report_json;

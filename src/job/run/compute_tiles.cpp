@@ -19,7 +19,7 @@ namespace bulksim {
 namespace {
 
 /// Bytes that a tile puts on the disk.
-std::int64_t bytes_of_a_tile(const TileWork& work) {
+std::int64_t bytes_of_a_tile(const TileTask& work) {
   const TileGrid& grid = work.setup.plan.grid;
   return (work.parts.has_matrix() ? work.parts.layouts.front().tile_bytes : 0) +
          (work.parts.has_partials() ? partial_section_bytes(grid) : 0);
@@ -44,7 +44,7 @@ void write_nan(const TileGrid& grid, const std::vector<std::int64_t>& tiles, Til
 }
 
 /// False when the tiles were left at a border, because a stop was requested.
-bool streamed_all(const TileWork& work, SimilarityBackend& backend, RunSink& sink) {
+bool streamed_all(const TileTask& work, SimilarityBackend& backend, RunSink& sink) {
   std::vector<std::int64_t> selected;
   std::vector<std::int64_t> others;
   for (const std::int64_t tile : work.tiles) {
@@ -61,7 +61,7 @@ bool streamed_all(const TileWork& work, SimilarityBackend& backend, RunSink& sin
   }
 }
 
-TileOutcome compute(const TileWork& work, RunFiles& files, TileLog* log, JobContext context) {
+TileOutcome compute(const TileTask& work, RunFiles& files, TileLog* log, JobContext context) {
   const Plan& plan = work.setup.plan;
   TileOutput::Options options{.log = log, .before_tile = work.before_tile, .type = plan.value_type};
   if (work.config.guard == Guard::kOn) options.most = largest_score(plan.arithmetic);
@@ -82,7 +82,7 @@ TileOutcome compute(const TileWork& work, RunFiles& files, TileLog* log, JobCont
 
 }  // namespace
 
-TileOutcome compute_tiles(const TileWork& work, PhaseTimer& timer, JobContext context) {
+TileOutcome compute_tiles(const TileTask& work, PhaseTimer& timer, JobContext context) {
   const Plan& plan = work.setup.plan;
   RunFiles files(context.calls, plan.grid, work.parts, TileAccess::kReadWrite);
   if (work.config.durability == Durability::kOff || work.tiles.empty()) {

@@ -14,7 +14,7 @@
 namespace bulksim {
 
 /// What a rank has to compute, and where it goes.
-struct TileWork {
+struct TileTask {
   const JobConfig& config;
   const RunSetup& setup;
   const PartSet& parts;
@@ -37,6 +37,6 @@ struct TileOutcome {
 };
 
 /// Computes tiles, writes them with their partials, notes them in the journal and syncs them.
-TileOutcome compute_tiles(const TileWork& work, PhaseTimer& timer, JobContext context);
+TileOutcome compute_tiles(const TileTask& work, PhaseTimer& timer, JobContext context);
 
 }  // namespace bulksim

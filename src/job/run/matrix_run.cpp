@@ -76,7 +76,7 @@ class MatrixRun {
   const SeedStaging& seed_;
   RunFrame& frame_;
   PartSet parts_;
-  RunWork work_;
+  TilesLeft work_;
   std::int64_t outside_ = 0;  ///< values of this attempt that are no cosine
   std::optional<BlockMap> blocks_;
 };
@@ -111,7 +111,7 @@ void MatrixRun::announce_time() {
 }
 
 void MatrixRun::take_up() {
-  work_ = take_up_work(frame_.config, plan(), parts_, *frame_.directory,
+  work_ = resume_tiles(frame_.config, plan(), parts_, *frame_.directory,
                        frame_.setup.resources.threads, seed_, frame_.context);
   frame_.begin_attempt(work_);
   frame_.report.rehashed_tiles = work_.rehashed;

@@ -39,18 +39,18 @@ class PairsRun {
   const Plan& plan() const { return frame_.plan(); }
   void check_known_size();
   void compute();
-  void compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles);
+  void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
   std::string limit_text() const;
   void tell_bounds();
   std::string publish_as_rank_0();
 
   RunFrame& frame_;
-  PairWorkLeft work_;
+  PairsLeft work_;
   std::int64_t limit_ = 0;
   bool stopped_ = false;
   std::int64_t done_ = 0;
-  PairWork bounds_;
+  PairStats bounds_;
 };
 
 std::string PairsRun::run() {
@@ -59,7 +59,7 @@ std::string PairsRun::run() {
   if (!published.empty()) return published;
   together(frame_.comm(), [&] { check_known_size(); });
   frame_.take_output();
-  work_ = take_up_pair_work(frame_.config, plan(), *frame_.directory, frame_.context);
+  work_ = resume_pairs(frame_.config, plan(), *frame_.directory, frame_.context);
   frame_.begin_attempt(work_);
   if (!work_.result.empty()) return work_.result;
   if (!work_.sealed) compute();
@@ -98,8 +98,9 @@ void PairsRun::compute() {
   const auto& tiles = shares[static_cast<std::size_t>(rank)];
   frame_.begin("compute");
   if (!tiles.empty()) {
-    PairRunFile file(frame_.context.calls,
-                     pair_run_file(*frame_.directory, work_.first_file + rank), plan().id());
+    PairSegmentFile file(frame_.context.calls,
+                         pair_segment_file(*frame_.directory, work_.first_file + rank),
+                         plan().id());
     compute_tiles(file, tiles);
     frame_.timer.begin("sync");
     file.sync();
@@ -111,7 +112,7 @@ void PairsRun::compute() {
   tell_bounds();
 }
 
-void PairsRun::compute_tiles(PairRunFile& file, const std::vector<std::int64_t>& tiles) {
+void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles) {
   Progress progress(frame_.context.log, std::ssize(tiles), 0);
   PairOutput::Options options{.commit = frame_.config.commit,
                               .mirrored = plan().cut->mirrored,
@@ -167,16 +168,16 @@ std::string PairsRun::publish_as_rank_0() {
   RunDirectory& directory = *frame_.directory;
   FileCalls& calls = frame_.context.calls;
   if (work_.sealed) return directory.publish_sealed(frame_.still_ours());
-  const PairRuns runs(calls, pair_run_files(calls, pair_runs_folder(directory)), plan().id(),
-                      plan().grid);
+  const PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(directory)),
+                              plan().id(), plan().grid);
   for (const std::int64_t tile : work_.to_do) {
-    if (runs.has(tile)) continue;
+    if (segments.has(tile)) continue;
     throw Error(ExitCode::kDataError,
                 "the pairs of tile " + std::to_string(tile) +
                     " read otherwise than they were written: this storage loses data; the same "
                     "command computes them again");
   }
-  const auto row_offsets = PairMerge(runs, plan().grid, *plan().cut).row_offsets();
+  const auto row_offsets = PairMerge(segments, plan().grid, *plan().cut).row_offsets();
   frame_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
   if (plan().cut->keep == Keep::kAll && frame_.report.output_bytes > limit_) {
     throw too_much(row_offsets.back(), 1, 1);
@@ -186,10 +187,10 @@ std::string PairsRun::publish_as_rank_0() {
                         surveys.queries.counts.zero_rows + surveys.items.counts.zero_rows,
                         directory, calls);
   const auto ids = [&] { return reread_result_ids(frame_); };
-  std::string result = publish_pairs(
-      directory,
-      {plan(), runs, row_offsets, ids, frame_.report.to_json(frame_.timer), frame_.still_ours()},
-      calls);
+  std::string result = publish_pairs(directory,
+                                     {plan(), segments, row_offsets, ids,
+                                      frame_.report.to_json(frame_.timer), frame_.still_ours()},
+                                     calls);
   frame_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
                           {{"pairs", row_offsets.back()}});
   return result;

@@ -11,7 +11,7 @@
 #include "core/text/format_text.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/plan/tile_partition.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/run/journal.hpp"
 #include "storage/run/versions.hpp"
@@ -113,7 +113,7 @@ void note_dropped(const Plan& plan, const RunDirectory& run, int attempt, const 
   journal.synced(0);
 }
 
-void tell(const RunWork& work, std::int64_t tiles, Log& log) {
+void tell(const TilesLeft& work, std::int64_t tiles, Log& log) {
   if (work.resumed > 0) {
     log.info("resumed",
              "attempt " + std::to_string(work.attempt) + ": " + std::to_string(work.resumed) +
@@ -129,10 +129,11 @@ void tell(const RunWork& work, std::int64_t tiles, Log& log) {
   }
 }
 
-/// Rank 0's part of `take_up_work`.
-RunWork decide_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
-                     RunDirectory& run, int threads, const SeedStaging& seed, JobContext context) {
-  RunWork work;
+/// Rank 0's part of `resume_tiles`.
+TilesLeft decide_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
+                       RunDirectory& run, int threads, const SeedStaging& seed,
+                       JobContext context) {
+  TilesLeft work;
   const auto staged = take_up_staging(config, plan, run, context, work);
   if (!staged) return work;
   if (seed) seed(run, plan, *staged);
@@ -152,20 +153,21 @@ RunWork decide_tiles(const JobConfig& config, const Plan& plan, const PartSet& p
 
 }  // namespace
 
-std::string pair_runs_folder(const RunDirectory& run) {
+std::string pair_segments_folder(const RunDirectory& run) {
   return run.staging() + "/parts";
 }
 
-std::string pair_run_file(const RunDirectory& run, std::int64_t number) {
-  return pair_runs_folder(run) + formatted("/part-%05lld.pairs", static_cast<long long>(number));
+std::string pair_segment_file(const RunDirectory& run, std::int64_t number) {
+  return pair_segments_folder(run) +
+         formatted("/part-%05lld.pairs", static_cast<long long>(number));
 }
 
 namespace {
 
-/// Tiles of the plan that have no run yet, and how many have one.
-void sort_tiles(const Plan& plan, const PairRuns& runs, PairWorkLeft& left) {
+/// Tiles of the plan that have no segment yet, and how many have one.
+void sort_tiles(const Plan& plan, const PairSegments& segments, PairsLeft& left) {
   for (const std::int64_t tile : tiles_of(plan)) {
-    if (runs.has(tile)) {
+    if (segments.has(tile)) {
       ++left.resumed;
     } else {
       left.to_do.push_back(tile);
@@ -173,13 +175,13 @@ void sort_tiles(const Plan& plan, const PairRuns& runs, PairWorkLeft& left) {
   }
 }
 
-PairWorkLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                          JobContext context) {
-  PairWorkLeft left;
+PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                       JobContext context) {
+  PairsLeft left;
   if (!take_up_staging(config, plan, run, context, left)) return left;
-  make_directories(context.calls, pair_runs_folder(run), 0700);
-  const auto files = pair_run_files(context.calls, pair_runs_folder(run));
-  sort_tiles(plan, PairRuns(context.calls, files, plan.id(), plan.grid), left);
+  make_directories(context.calls, pair_segments_folder(run), 0700);
+  const auto files = pair_segment_files(context.calls, pair_segments_folder(run));
+  sort_tiles(plan, PairSegments(context.calls, files, plan.id(), plan.grid), left);
   for (const std::string& path : files) {
     const std::int64_t number = std::atoll(path.c_str() + path.rfind('-') + 1);
     left.first_file = std::max(left.first_file, number + 1);
@@ -216,10 +218,11 @@ std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, J
   return lease;
 }
 
-RunWork take_up_work(const JobConfig& config, const Plan& plan, const PartSet& parts,
-                     RunDirectory& run, int threads, const SeedStaging& seed, JobContext context) {
+TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
+                       RunDirectory& run, int threads, const SeedStaging& seed,
+                       JobContext context) {
   Communicator& comm = context.mpi.world();
-  RunWork work;
+  TilesLeft work;
   together(comm, [&] {
     if (comm.rank() == 0) work = decide_tiles(config, plan, parts, run, threads, seed, context);
   });
@@ -227,10 +230,10 @@ RunWork take_up_work(const JobConfig& config, const Plan& plan, const PartSet& p
   return work;
 }
 
-PairWorkLeft take_up_pair_work(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                               JobContext context) {
+PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                       JobContext context) {
   Communicator& comm = context.mpi.world();
-  PairWorkLeft left;
+  PairsLeft left;
   together(comm, [&] {
     if (comm.rank() == 0) left = decide_pairs(config, plan, run, context);
   });

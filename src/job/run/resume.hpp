@@ -32,7 +32,7 @@ struct WorkLeft {
 using SeedStaging = std::function<void(RunDirectory& run, const Plan& plan, Staged staged)>;
 
 /// What is left to do of a run that fills a matrix.
-struct RunWork : WorkLeft {
+struct TilesLeft : WorkLeft {
   std::vector<Digest> digests;  ///< at rank 0: of the tiles that are done, by number
   std::int64_t rehashed = 0;    ///< tiles done by earlier attempts that were read again
   std::int64_t damaged = 0;     ///< of these, not as they were written
@@ -48,21 +48,21 @@ std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, J
 
 /// Makes or takes up the staging folder: rank 0 reads the journals, looks at what can be believed,
 /// lays out what is missing, and tells everybody what is to do.
-RunWork take_up_work(const JobConfig& config, const Plan& plan, const PartSet& parts,
-                     RunDirectory& run, int threads, const SeedStaging& seed, JobContext context);
+TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
+                       RunDirectory& run, int threads, const SeedStaging& seed, JobContext context);
 
 /// What is left to do of a run that looks for pairs.
-struct PairWorkLeft : WorkLeft {
+struct PairsLeft : WorkLeft {
   std::int64_t first_file = 0;  ///< number of the first rank's file of this attempt
 };
 
 /// The folder of runs of a plan, and one of its files.
-std::string pair_runs_folder(const RunDirectory& run);
-std::string pair_run_file(const RunDirectory& run, std::int64_t number);
+std::string pair_segments_folder(const RunDirectory& run);
+std::string pair_segment_file(const RunDirectory& run, std::int64_t number);
 
 /// Makes or takes up the staging folder: rank 0 reads the runs that are there and tells everybody
 /// what is to do. A collective.
-PairWorkLeft take_up_pair_work(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                               JobContext context);
+PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                       JobContext context);
 
 }  // namespace bulksim

@@ -14,46 +14,47 @@ class PairOutput::Writer final : public PairWriter {
     const TileGrid& grid = output_.grid_;
     queries_ = grid.queries(tile.row);
     items_ = grid.items(tile.column);
-    run_.clear(grid.number(tile), queries_.size());
+    segment_.clear(grid.number(tile), queries_.size());
     last_query_ = queries_.begin;
     turn_ = 0;
   }
 
   void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
-    if (query < last_query_) turn_ = std::ssize(run_.items);
+    if (query < last_query_) turn_ = std::ssize(segment_.items);
     last_query_ = query;
-    run_.counts[static_cast<std::size_t>(query - queries_.begin)] =
+    segment_.counts[static_cast<std::size_t>(query - queries_.begin)] =
         static_cast<std::uint32_t>(pairs.size());
     for (const ScoredItem& pair : pairs) {
-      run_.items.push_back(static_cast<std::uint32_t>(pair.item - items_.begin));
-      run_.scores.push_back(pair.score);
+      segment_.items.push_back(static_cast<std::uint32_t>(pair.item - items_.begin));
+      segment_.scores.push_back(pair.score);
     }
   }
 
   void finish() override {
-    std::ranges::rotate(run_.items, run_.items.begin() + turn_);
-    std::ranges::rotate(run_.scores, run_.scores.begin() + turn_);
-    if (output_.options_.mirrored) run_.add_mirror_image(queries_, items_);
-    output_.tile_done(run_);
+    std::ranges::rotate(segment_.items, segment_.items.begin() + turn_);
+    std::ranges::rotate(segment_.scores, segment_.scores.begin() + turn_);
+    if (output_.options_.mirrored) segment_.add_mirror_image(queries_, items_);
+    output_.tile_done(segment_);
   }
 
  private:
   PairOutput& output_;
   RowRange queries_;  // of the tile
   RowRange items_;
-  PairRun run_;
+  PairSegment segment_;
   std::int64_t last_query_ = 0;
   std::int64_t turn_ = 0;  // where the pairs of the first rows begin
 };
 
-PairOutput::PairOutput(const TileGrid& grid, PairRunFile& file, Progress& progress, Options options)
+PairOutput::PairOutput(const TileGrid& grid, PairSegmentFile& file, Progress& progress,
+                       Options options)
     : grid_(grid), file_(file), progress_(progress), options_(std::move(options)) {}
 
 std::unique_ptr<PairWriter> PairOutput::make_writer() {
   return std::make_unique<Writer>(*this);
 }
 
-void PairOutput::tile_done(const PairRun& run) {
+void PairOutput::tile_done(const PairSegment& segment) {
   constexpr std::int64_t kPairBytes = 8;
   const std::int64_t pairs = pairs_ += std::ssize(run.items);
   if (kPairBytes * pairs > options_.most_bytes) throw options_.too_much(pairs);

@@ -10,12 +10,12 @@
 #include "bulksim/core/tile_grid.hpp"
 #include "core/run/phase_timer.hpp"
 #include "job/sinks/progress.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/run/tile_log.hpp"
 
 namespace bulksim {
 
-/// Takes the pairs of finished tiles to a file of runs.
+/// Takes the pairs of finished tiles to a file of segments.
 class PairOutput final : public PairSink {
  public:
   struct Options {
@@ -29,7 +29,7 @@ class PairOutput final : public PairSink {
   };
 
   /// `file` and `progress` must outlive the output.
-  PairOutput(const TileGrid& grid, PairRunFile& file, Progress& progress, Options options);
+  PairOutput(const TileGrid& grid, PairSegmentFile& file, Progress& progress, Options options);
 
   std::unique_ptr<PairWriter> make_writer() override;
   std::int64_t pairs() const { return pairs_; }
@@ -37,10 +37,10 @@ class PairOutput final : public PairSink {
  private:
   class Writer;
 
-  void tile_done(const PairRun& run);
+  void tile_done(const PairSegment& segment);
 
   TileGrid grid_;
-  PairRunFile& file_;
+  PairSegmentFile& file_;
   Progress& progress_;
   Options options_;
   std::atomic<std::int64_t> pairs_ = 0;

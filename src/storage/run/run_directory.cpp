@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "bulksim/core/error.hpp"
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/parts/part_set.hpp"
 #include "storage/run/output_folder.hpp"
 #include "storage/run/result_file.hpp"
@@ -186,7 +186,7 @@ std::string RunDirectory::publish_sealed(const std::function<void()>& before_ste
   before_step();
   for (const char* name : kWorkNames)
     remove_tree(calls_, inside(staging_, name));
-  remove_pair_runs();
+  remove_pair_segments();
   seal(staging_);
   char number[32];
   std::snprintf(number, sizeof number, "%06lld", static_cast<long long>(next_version()));
@@ -200,10 +200,10 @@ std::string RunDirectory::publish_sealed(const std::function<void()>& before_ste
 }
 
 /// Pairs have been merged into the result; the parts of a matrix are the result.
-void RunDirectory::remove_pair_runs() {
+void RunDirectory::remove_pair_segments() {
   const std::string parts = staging_ + "/parts";
   if (!is_directory(calls_, parts)) return;
-  for (const std::string& path : pair_run_files(calls_, parts))
+  for (const std::string& path : pair_segment_files(calls_, parts))
     remove_file(calls_, path);
   if (list_directory(calls_, parts).empty()) remove_tree(calls_, parts);
 }

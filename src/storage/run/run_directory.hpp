@@ -76,7 +76,7 @@ class RunDirectory {
 
  private:
   std::string publish_file(const std::function<void()>& before_step);
-  void remove_pair_runs();
+  void remove_pair_segments();
   void remove_work_folder();
   std::int64_t next_version() const;
   std::optional<std::string> newest_of_plan(const std::string& plan_json) const;

@@ -14,7 +14,7 @@ namespace bulksim::test {
 namespace {
 
 Pairs found(const BackendProblem& problem, const ResultCut& cut,
-            std::unique_ptr<PairBackend> backend, PairWork* work = nullptr) {
+            std::unique_ptr<PairBackend> backend, PairStats* work = nullptr) {
   PairCollector sink;
   backend->set_queries(problem.queries, sink);
   for (std::int64_t column = 0; column < problem.grid.columns(); ++column) {
@@ -108,7 +108,7 @@ TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   const ResultCut cut{.at_least = 0.9f};
   auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
 
-  PairWork work;
+  PairStats work;
   found(problem, cut, std::move(backend), &work);
 
   EXPECT_EQ(work.cells, 90 * 9000);

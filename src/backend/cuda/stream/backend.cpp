@@ -86,7 +86,7 @@ class CudaPairBackend final : public PairBackend {
   void submit(ItemChunk chunk) override { work_.submit(std::move(chunk)); }
   void drain() override { work_.drain(); }
   std::int64_t recomputed_tiles() const override { return work_.recomputed(); }
-  PairWork work() const override { return filter_.work(); }
+  PairStats work() const override { return filter_.work(); }
 
  private:
   PairFilter filter_;

@@ -1,4 +1,4 @@
-#include "storage/parts/pair_runs.hpp"
+#include "storage/parts/pair_segments.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -58,7 +58,7 @@ bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid
 }
 
 /// Calls `visit` with the header of each run and the place of its counts. A header that a stop has
-/// torn hides the runs behind it: their tiles are computed again.
+/// torn hides the segments behind it: their tiles are computed again.
 template <class Visit>
 void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
   const std::int64_t size = file.size();
@@ -77,7 +77,7 @@ void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Vi
 
 }  // namespace
 
-std::vector<std::string> pair_run_files(FileCalls& calls, const std::string& folder) {
+std::vector<std::string> pair_segment_files(FileCalls& calls, const std::string& folder) {
   std::vector<std::string> paths;
   for (const std::string& name : list_directory(calls, folder)) {
     if (name.ends_with(".pairs")) paths.push_back(inside(folder, name));
@@ -96,14 +96,14 @@ std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::
   return tiles;
 }
 
-void PairRun::clear(std::int64_t number, std::int64_t rows) {
+void PairSegment::clear(std::int64_t number, std::int64_t rows) {
   tile = number;
   counts.assign(static_cast<std::size_t>(rows), 0);
   items.clear();
   scores.clear();
 }
 
-void PairRun::add_mirror_image(RowRange queries, RowRange item_rows) {
+void PairSegment::add_mirror_image(RowRange queries, RowRange item_rows) {
   const std::size_t rows = counts.size();
   const std::size_t pairs = items.size();
   counts.resize(rows + static_cast<std::size_t>(item_rows.size()));
@@ -130,12 +130,12 @@ void PairRun::add_mirror_image(RowRange queries, RowRange item_rows) {
   });
 }
 
-PairRunFile::PairRunFile(FileCalls& calls, const std::string& path, const Digest& plan)
+PairSegmentFile::PairSegmentFile(FileCalls& calls, const std::string& path, const Digest& plan)
     : plan_(plan), file_(File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL, 0600)) {
   sync_directory(calls, parent_of(path));
 }
 
-void PairRunFile::append(const PairRun& run) {
+void PairSegmentFile::append(const PairSegment& segment) {
   Hasher hasher;
   hasher.update(bytes_of(run.counts));
   hasher.update(bytes_of(run.items));
@@ -159,16 +159,16 @@ void PairRunFile::append(const PairRun& run) {
   }
 }
 
-PairRuns::PairRuns(FileCalls& calls, const std::vector<std::string>& paths, const Digest& plan,
-                   const TileGrid& grid)
-    : places_(static_cast<std::size_t>(grid.count()), PairRunPlace{0, 0, -1, 0}) {
+PairSegments::PairSegments(FileCalls& calls, const std::vector<std::string>& paths,
+                           const Digest& plan, const TileGrid& grid)
+    : places_(static_cast<std::size_t>(grid.count()), PairSegmentPlace{0, 0, -1, 0}) {
   for (const std::string& path : paths) {
     files_.push_back(File::open(calls, path, O_RDONLY | O_NOFOLLOW));
     scan(files_.size() - 1, plan, grid);
   }
 }
 
-void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
+void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
   for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
@@ -177,15 +177,15 @@ void PairRuns::scan(std::size_t file, const Digest& plan, const TileGrid& grid) 
   });
 }
 
-std::int64_t PairRuns::pairs() const {
+std::int64_t PairSegments::pairs() const {
   std::int64_t sum = 0;
-  for (const PairRunPlace& place : places_)
+  for (const PairSegmentPlace& place : places_)
     sum += place.pairs;
   return sum;
 }
 
-std::vector<std::uint32_t> PairRuns::counts(std::int64_t tile) const {
-  const PairRunPlace& run = place(tile);
+std::vector<std::uint32_t> PairSegments::counts(std::int64_t tile) const {
+  const PairSegmentPlace& run = place(tile);
   std::vector<std::uint32_t> counts(static_cast<std::size_t>(std::max<std::int64_t>(run.rows, 0)));
   if (!counts.empty()) {
     files_[run.file].read(std::as_writable_bytes(std::span(counts)), run.at);
@@ -193,10 +193,10 @@ std::vector<std::uint32_t> PairRuns::counts(std::int64_t tile) const {
   return counts;
 }
 
-void PairRuns::read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
-                    std::span<float> scores) const {
+void PairSegments::read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
+                        std::span<float> scores) const {
   if (items.empty()) return;
-  const PairRunPlace& run = place(tile);
+  const PairSegmentPlace& run = place(tile);
   const std::int64_t items_at = run.at + 4 * run.rows;
   files_[run.file].read(std::as_writable_bytes(items), items_at + 4 * first);
   files_[run.file].read(std::as_writable_bytes(scores), items_at + 4 * run.pairs + 4 * first);
