@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/unit_queue.hpp"
+#include "backend/cpu/tile_batch_queue.hpp"
 
 namespace bulksim {
 
@@ -39,16 +39,16 @@ class TileThreads {
     drain();
     threads_.clear();
   }
-  /// Begins with new queries: each thread calls `begin` with its worker first, and `unit_done`
+  /// Begins with new queries: each thread calls `begin` with its worker first, and `batch_done`
   /// whenever the worker has finished some tiles.
-  template <class Sink, class Begin, class UnitDone>
-  void start(Sink& sink, const Begin& begin, const UnitDone& unit_done) {
+  template <class Sink, class Begin, class BatchDone>
+  void start(Sink& sink, const Begin& begin, const BatchDone& batch_done) {
     for (const auto& own : workers_) {
       threads_.emplace_back(
-          [this, &sink, begin, unit_done, worker = own.get()](const std::stop_token& stop) {
+          [this, &sink, begin, batch_done, worker = own.get()](const std::stop_token& stop) {
             try {
               begin(*worker);
-              work(*worker, sink, unit_done, stop);
+              work(*worker, sink, batch_done, stop);
             } catch (...) {
               queue_.fail(std::current_exception());
             }
@@ -76,23 +76,23 @@ class TileThreads {
     }
   }
 
-  template <class Sink, class UnitDone>
-  void work(Worker& worker, Sink& sink, const UnitDone& unit_done, const std::stop_token& stop) {
+  template <class Sink, class BatchDone>
+  void work(Worker& worker, Sink& sink, const BatchDone& batch_done, const std::stop_token& stop) {
     const auto writer = sink.make_writer();
-    while (auto unit = queue_.take(stop)) {
-      worker.begin_column(*unit->chunk, unit->tiles.front().column);
-      for (const TileId tile : unit->tiles) {
+    while (auto batch = queue_.take(stop)) {
+      worker.begin_column(*batch->chunk, batch->tiles.front().column);
+      for (const TileId tile : batch->tiles) {
         if (stop.stop_requested() || queue_.failed()) return;
         recomputed_ += worker.compute(tile, *writer);
       }
-      unit_done(worker);
-      queue_.done(*std::move(unit));
+      batch_done(worker);
+      queue_.done(*std::move(batch));
     }
   }
 
   int count_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  UnitQueue queue_;
+  TileBatchQueue queue_;
   std::atomic<std::int64_t> recomputed_ = 0;
   std::vector<std::jthread> threads_;  // last: they end before anything they use
 };

@@ -32,7 +32,7 @@ class LabelledRows {
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
   /// The largest QuantizedRows::norms of the rows, 1 without these, and that of a row in
   /// proportion.
-  double unit() const { return unit_; }
+  double batch() const { return batch_; }
   double norm(std::int64_t row) const {
     return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
   }
@@ -56,7 +56,7 @@ class LabelledRows {
   std::vector<std::int64_t> offsets_{0};
   std::vector<LabelledEntry> entries_;  // those behind the last offset mean nothing
   std::vector<double> norms_;
-  double unit_ = 1.0;
+  double batch_ = 1.0;
   std::int64_t longest_ = 0;
   Signs signs_ = Signs::kNonNegative;
 };

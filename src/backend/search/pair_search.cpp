@@ -108,8 +108,8 @@ float PairSearch::limit_of(const SearchGoal& goal, const SearchBlock& block) con
   constexpr double kLeastScore = std::numeric_limits<float>::denorm_min();
   const double score = goal.score;
   const double rounding = std::fabs(score) * 0x1p-23 + kLeastScore;  // a score is a float32
-  const double units = queries_->unit(goal.query) * block.unit();
-  const double lowest = std::ldexp(score - rounding, 2 * arithmetic_.bits) / units;
+  const double batches = queries_->batch(goal.query) * block.batch();
+  const double lowest = std::ldexp(score - rounding, 2 * arithmetic_.bits) / batches;
   return static_cast<float>(lowest / lengths * kCoarseOne) - slack_;
 }
 

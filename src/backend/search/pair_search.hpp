@@ -67,7 +67,7 @@ class PairSearch {
   struct Cut {
     std::size_t first = 0;      ///< column: those before are the rest
     std::int64_t postings = 0;  ///< of the columns that are added
-    float rest = 0.0f;          ///< length of the rest, in units of kCoarseOne
+    float rest = 0.0f;          ///< length of the rest, in batches of kCoarseOne
   };
 
   void collect(const SearchGoal& goal, const SearchBlock& block);

@@ -44,10 +44,10 @@ class SearchBlock {
   /// By rank, with an empty one at the end.
   const SearchColumn* columns() const { return columns_.data(); }
   const CoarsePosting* postings() const { return postings_.data(); }
-  /// Largest length of a row of the block, in steps of the grid times the row's norm in units,
+  /// Largest length of a row of the block, in steps of the grid times the row's norm in batches,
   /// columns outside the vocabulary left out.
   double norm() const { return norm_; }
-  double unit() const { return unit_; }  ///< as LabelledRows
+  double batch() const { return batch_; }  ///< as LabelledRows
   /// Length of each item in the labels of the bands up to `band`, over norm(), rounded up;
   /// padded with zeros to a multiple of kSweptAtOnce items.
   const float* lengths(std::size_t band) const { return lengths_.data() + band * padded_; }
@@ -64,7 +64,7 @@ class SearchBlock {
   RowRange rows_;
   std::size_t padded_ = 0;
   double norm_ = 0.0;
-  double unit_ = 1.0;
+  double batch_ = 1.0;
   RankedSet present_;
   AlignedBuffer<SearchColumn> columns_;  // by rank
   AlignedBuffer<std::uint32_t> ranks_;   // by entry

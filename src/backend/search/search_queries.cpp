@@ -28,10 +28,10 @@ SearchQueries::SearchQueries(const QueryBatch& queries)
       squares += double{1} * value * value;
     const double norm = std::sqrt(squares);
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      const double unit = values[entry] / norm;
+      const double batch = values[entry] / norm;
       entries_.push_back({vocabulary_.label(columns[entry]), values[entry],
-                          static_cast<std::int32_t>(std::lround(std::ldexp(unit, kCoarseBits))),
-                          static_cast<float>(std::fabs(unit)) * kUp});
+                          static_cast<std::int32_t>(std::lround(std::ldexp(batch, kCoarseBits))),
+                          static_cast<float>(std::fabs(batch)) * kUp});
     }
     std::sort(entries_.begin() + offsets_.back(), entries_.end(),
               [](const SearchEntry& a, const SearchEntry& b) { return a.label < b.label; });

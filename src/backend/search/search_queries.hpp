@@ -11,7 +11,7 @@
 
 namespace bulksim {
 
-/// Bounds work with values of 15 bits: a row of unit length is 2^14 long, and a cosine of 1 is
+/// Bounds work with values of 15 bits: a row of batch length is 2^14 long, and a cosine of 1 is
 /// 2^28, so that any sum fits into an int32.
 inline constexpr int kCoarseBits = 14;
 inline constexpr float kCoarseOne = 0x1p28f;
@@ -44,7 +44,7 @@ class SearchQueries {
   /// Length of a query row quantized.
   double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
   /// Its QuantizedRows::norms, 1 without these.
-  double unit(std::int64_t row) const {
+  double batch(std::int64_t row) const {
     const auto& norms = batch_->rows.norms;
     return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
   }

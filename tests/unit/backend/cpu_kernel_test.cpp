@@ -181,7 +181,7 @@ Entries every_column(Column columns, double value) {
 Entries random_row(Column columns, Column count, double decades, Random& random) {
   Entries entries;
   for (Column k = 0; k < count; ++k) {
-    const double size = std::pow(10.0, decades * (2.0 * random.unit() - 1.0));
+    const double size = std::pow(10.0, decades * (2.0 * random.batch() - 1.0));
     entries.emplace_back(k * (columns / count), random.below(3) == 0 ? -size : size);
   }
   return entries;
@@ -247,15 +247,15 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForRowsComparedWithThemselves) {
       value = std::abs(value);
     rows.push_back(entries);
   }
-  const QuantizedRows unit = rows_of(30, rows);
+  const QuantizedRows batch = rows_of(30, rows);
   std::int64_t above_one = 0;
-  for (std::int64_t row = 0; row < unit.rows(); ++row) {
-    above_one += exact_sum(unit, row, unit, row) > kQ26.one();
+  for (std::int64_t row = 0; row < batch.rows(); ++row) {
+    above_one += exact_sum(batch, row, batch, row) > kQ26.one();
   }
 
   EXPECT_GT(above_one, 0);  // rounding makes some rows longer than 1
-  EXPECT_LT(above_one, unit.rows());
-  expect_the_bits_of_a_merge({unit, unit});
+  EXPECT_LT(above_one, batch.rows());
+  expect_the_bits_of_a_merge({batch, batch});
 }
 
 TEST(CpuKernel, GivesTheBitsOfAMergeInQ30) {

@@ -1,4 +1,4 @@
-#include "backend/cpu/unit_queue.hpp"
+#include "backend/cpu/tile_batch_queue.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -25,18 +25,18 @@ ItemChunk chunk(std::int64_t first, std::int64_t columns, std::int64_t rows,
   return made;
 }
 
-/// Takes and finishes all units; their sizes.
-std::vector<std::size_t> sizes_of_units(UnitQueue& queue, std::size_t tiles) {
+/// Takes and finishes all batches; their sizes.
+std::vector<std::size_t> sizes_of_batches(TileBatchQueue& queue, std::size_t tiles) {
   std::vector<std::size_t> sizes;
   std::vector<TileId> seen;
   while (seen.size() < tiles) {
-    auto unit = queue.take({});
-    sizes.push_back(unit->tiles.size());
-    for (const TileId& tile : unit->tiles) {
-      EXPECT_EQ(tile.column, unit->tiles.front().column);
+    auto batch = queue.take({});
+    sizes.push_back(batch->tiles.size());
+    for (const TileId& tile : batch->tiles) {
+      EXPECT_EQ(tile.column, batch->tiles.front().column);
       seen.push_back(tile);
     }
-    queue.done(*std::move(unit));
+    queue.done(*std::move(batch));
   }
   const auto by_column = [](const TileId& a, const TileId& b) {
     return std::pair(a.column, a.row) < std::pair(b.column, b.row);
@@ -46,32 +46,32 @@ std::vector<std::size_t> sizes_of_units(UnitQueue& queue, std::size_t tiles) {
   return sizes;
 }
 
-TEST(UnitQueue, UnitsAreTilesOfOneColumnAndShorterTowardsTheEnd) {
-  UnitQueue queue(2, 9);
+TEST(TileBatchQueue, BatchesAreTilesOfOneColumnAndShorterTowardsTheEnd) {
+  TileBatchQueue queue(2, 9);
   queue.submit(chunk(0, 3, 10));
 
-  const auto sizes = sizes_of_units(queue, 30);
+  const auto sizes = sizes_of_batches(queue, 30);
 
   // at most 8, at most half of what is left of all, and no more than is left of the column
   EXPECT_EQ(sizes, (std::vector<std::size_t>{8, 2, 8, 2, 5, 2, 1, 1, 1}));
 }
 
-TEST(UnitQueue, WithTilesToComeAColumnIsNotDivided) {
-  UnitQueue queue(4, 9);
+TEST(TileBatchQueue, WithTilesToComeAColumnIsNotDivided) {
+  TileBatchQueue queue(4, 9);
   queue.submit(chunk(0, 1, 5, 100));
 
-  EXPECT_EQ(sizes_of_units(queue, 5), (std::vector<std::size_t>{5}));
+  EXPECT_EQ(sizes_of_batches(queue, 5), (std::vector<std::size_t>{5}));
 }
 
-TEST(UnitQueue, AFewTilesGoToAllThreads) {
-  UnitQueue queue(4, 9);
+TEST(TileBatchQueue, AFewTilesGoToAllThreads) {
+  TileBatchQueue queue(4, 9);
   queue.submit(chunk(0, 1, 4));
 
-  EXPECT_EQ(sizes_of_units(queue, 4), (std::vector<std::size_t>{1, 1, 1, 1}));
+  EXPECT_EQ(sizes_of_batches(queue, 4), (std::vector<std::size_t>{1, 1, 1, 1}));
 }
 
-TEST(UnitQueue, SubmitWaitsUntilAllTilesOfAChunkAreDone) {
-  UnitQueue queue(4, 2);
+TEST(TileBatchQueue, SubmitWaitsUntilAllTilesOfAChunkAreDone) {
+  TileBatchQueue queue(4, 2);
   queue.submit(chunk(0, 1, 2));
   queue.submit({});  // a chunk without tiles is done at once
   queue.submit(chunk(1, 1, 2));
@@ -86,11 +86,11 @@ TEST(UnitQueue, SubmitWaitsUntilAllTilesOfAChunkAreDone) {
   queue.done(*std::move(second));
   third.get();
 
-  EXPECT_EQ(sizes_of_units(queue, 4), (std::vector<std::size_t>{1, 1, 1, 1}));
+  EXPECT_EQ(sizes_of_batches(queue, 4), (std::vector<std::size_t>{1, 1, 1, 1}));
 }
 
-TEST(UnitQueue, AFailureReachesWhoeverWaits) {
-  UnitQueue queue(1, 1);
+TEST(TileBatchQueue, AFailureReachesWhoeverWaits) {
+  TileBatchQueue queue(1, 1);
   queue.submit(chunk(0, 1, 1));
   auto waiting = std::async(std::launch::async, [&] { queue.submit(chunk(1, 1, 1)); });
 

@@ -17,25 +17,25 @@
 namespace bulksim {
 
 /// Tiles of one column, for one thread.
-struct Unit {
+struct TileBatch {
   std::int64_t number;  ///< of the chunk, in the order in which they came
   std::shared_ptr<const ItemChunk> chunk;
   std::span<const TileId> tiles;
 };
 
-/// Units between the owner, who waits while `chunks_in_flight` chunks are, and the workers on
+/// Batches between the owner, who waits while `chunks_in_flight` chunks are, and the workers on
 /// `threads` threads. The first failure of a worker ends all: whoever waits gets it.
-class UnitQueue {
+class TileBatchQueue {
  public:
-  UnitQueue(int threads, std::int64_t chunks_in_flight)
+  TileBatchQueue(int threads, std::int64_t chunks_in_flight)
       : threads_(threads), chunks_in_flight_(chunks_in_flight) {}
 
   void submit(ItemChunk chunk);
-  /// Returns when no unit is open; throws what went wrong.
+  /// Returns when no batch is open; throws what went wrong.
   void drain();
   /// Nothing when the thread shall end.
-  std::optional<Unit> take(const std::stop_token& stop);
-  void done(Unit unit);
+  std::optional<TileBatch> take(const std::stop_token& stop);
+  void done(TileBatch batch);
   void fail(std::exception_ptr failure);
   bool failed() const { return failed_; }
 
@@ -49,7 +49,7 @@ class UnitQueue {
   std::int64_t chunks_in_flight_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Unit> waiting_;                         // what is left of each chunk
+  std::deque<TileBatch> waiting_;                    // what is left of each chunk
   std::map<std::int64_t, std::int64_t> open_tiles_;  // of each chunk in flight, by its number
   std::int64_t chunks_ = 0;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-#include "backend/cpu/unit_queue.hpp"
+#include "backend/cpu/tile_batch_queue.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,11 +8,11 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kTilesOfAUnit = 8;  // share the inverted items, which one thread builds
+constexpr std::int64_t kTilesPerBatch = 8;  // share the inverted items, which one thread builds
 
 }  // namespace
 
-void UnitQueue::submit(ItemChunk chunk) {
+void TileBatchQueue::submit(ItemChunk chunk) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || std::ssize(open_tiles_) < chunks_in_flight_; });
   rethrow();
@@ -23,47 +23,47 @@ void UnitQueue::submit(ItemChunk chunk) {
   changed_.notify_all();
 }
 
-void UnitQueue::drain() {
+void TileBatchQueue::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || open_tiles_.empty(); });
   rethrow();
 }
 
-std::optional<Unit> UnitQueue::take(const std::stop_token& stop) {
+std::optional<TileBatch> TileBatchQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, stop, [&] { return failure_ || !waiting_.empty(); });
   if (stop.stop_requested() || failure_) return std::nullopt;
-  Unit unit = waiting_.front();
-  unit.tiles = front_of_column();
+  TileBatch batch = waiting_.front();
+  batch.tiles = front_of_column();
   std::span<const TileId>& left = waiting_.front().tiles;
-  left = left.subspan(unit.tiles.size());
+  left = left.subspan(batch.tiles.size());
   if (left.empty()) waiting_.pop_front();
-  return unit;
+  return batch;
 }
 
 /// As many of the waiting tiles of the first column as one thread takes: fewer towards the end, so
 /// that none stays idle.
-std::span<const TileId> UnitQueue::front_of_column() const {
+std::span<const TileId> TileBatchQueue::front_of_column() const {
   std::int64_t left = waiting_.back().chunk->tiles_to_come;
-  for (const Unit& chunk : waiting_)
+  for (const TileBatch& chunk : waiting_)
     left += std::ssize(chunk.tiles);
-  const std::int64_t longest = std::clamp<std::int64_t>(left / threads_, 1, kTilesOfAUnit);
+  const std::int64_t longest = std::clamp<std::int64_t>(left / threads_, 1, kTilesPerBatch);
   const std::span<const TileId> tiles = waiting_.front().tiles;
   const auto end = std::ranges::find_if(
       tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
   return tiles.first(static_cast<std::size_t>(std::min(longest, end - tiles.begin())));
 }
 
-void UnitQueue::done(Unit unit) {
-  unit.chunk.reset();  // its memory goes before the next chunk may come
+void TileBatchQueue::done(TileBatch batch) {
+  batch.chunk.reset();  // its memory goes before the next chunk may come
   const std::lock_guard lock(mutex_);
-  const auto open = open_tiles_.find(unit.number);
-  open->second -= std::ssize(unit.tiles);
+  const auto open = open_tiles_.find(batch.number);
+  open->second -= std::ssize(batch.tiles);
   if (open->second == 0) open_tiles_.erase(open);
   changed_.notify_all();
 }
 
-void UnitQueue::fail(std::exception_ptr failure) {
+void TileBatchQueue::fail(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(failure);
   failed_ = true;
