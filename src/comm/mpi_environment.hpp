@@ -19,7 +19,7 @@ struct Launch {
 
   std::string launcher = "none";  ///< "mpirun", "srun", "a PMI launcher", "a PMIx launcher"
   int tasks = 1;                  ///< announced processes, or kUnknown
-  bool has_pmi = false;           ///< the launcher offers a service through which ranks meet
+  bool has_pmi = false;           ///< the launcher pending a service through which ranks meet
 
   bool operator==(const Launch&) const = default;
 };

@@ -61,13 +61,13 @@ class PairCollector final : public PairSink {
   std::mutex mutex_;
 };
 
-/// What a query gets: its best by preference where not all are kept, by item.
+/// What a query gets: its best by rank key where not all are kept, by item.
 inline Pairs merged(const PairCollector& sink, const ResultCut& cut) {
   Pairs all;
   for (auto [query, pairs] : sink.rows) {
     if (cut.keep != Keep::kAll) {
       std::ranges::sort(pairs, std::greater<>(), [&, query = query](const ScoredItem& pair) {
-        return preference(cut, query, pair.item, pair.score);
+        return rank_key(cut, query, pair.item, pair.score);
       });
       pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(cut.count)));
     }

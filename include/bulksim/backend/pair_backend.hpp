@@ -88,8 +88,8 @@ inline constexpr std::int64_t kMostRankedItems = std::int64_t{1} << 32;
 
 /// Order in which `keep` prefers the pairs of one query: larger is better, and no two items have
 /// the same. Its low half tells the item.
-inline std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::int64_t item,
-                                float score) {
+inline std::uint64_t rank_key(const ResultCut& cut, std::int64_t query, std::int64_t item,
+                              float score) {
   // bits that order as the numbers do
   const auto bits = std::bit_cast<std::uint32_t>(score);
   std::uint64_t high = (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
@@ -100,12 +100,12 @@ inline std::uint64_t preference(const ResultCut& cut, std::int64_t query, std::i
   }
   return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
 }
-inline std::int64_t item_of(std::uint64_t preference) {
-  return static_cast<std::int64_t>(~preference & 0xFFFFFFFF);
+inline std::int64_t item_of(std::uint64_t rank_key) {
+  return static_cast<std::int64_t>(~rank_key & 0xFFFFFFFF);
 }
-/// The score that a kBest preference was made of.
-inline float score_of(std::uint64_t preference) {
-  const auto high = static_cast<std::uint32_t>(preference >> 32);
+/// The score that a kBest rank key was made of.
+inline float score_of(std::uint64_t rank_key) {
+  const auto high = static_cast<std::uint32_t>(rank_key >> 32);
   return std::bit_cast<float>((high >> 31) != 0 ? high & 0x7FFFFFFFU : ~high);
 }
 
@@ -129,7 +129,7 @@ class PairWriter {
   /// Pairs of one query row of the tile, items ascending, at least one. Rows come ascending, but
   /// may begin with any of them and go on with the first after the last. Holds every wanted pair,
   /// and with kBest and kSample perhaps others: who merges the tiles of a query keeps those with
-  /// the highest preference.
+  /// the highest rank key.
   virtual void write(std::int64_t query, std::span<const ScoredItem> pairs) = 0;
   /// Every row was written and every check of the tile has held.
   virtual void finish() = 0;

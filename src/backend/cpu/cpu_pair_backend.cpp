@@ -8,7 +8,7 @@
 #include "backend/cpu/cpu_kernel.hpp"
 #include "backend/cpu/pair_worker.hpp"
 #include "backend/cpu/tile_threads.hpp"
-#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
@@ -51,7 +51,7 @@ class CpuPairBackend final : public PairBackend {
   std::int64_t items_;
   std::string name_;
   std::optional<SearchQueries> queries_;
-  std::optional<BestPreferences> best_;
+  std::optional<TopKHeaps> best_;
   mutable std::mutex work_mutex_;
   PairStats work_;
   TileThreads<PairWorker> threads_;  // last: they end before anything they use
@@ -75,8 +75,7 @@ std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const Resu
                                     std::int64_t tile_nnz) {
   const std::int64_t rows = options.grid.shape().queries;
   const std::int64_t best =
-      cut.keep == Keep::kAll ? 0
-                             : BestPreferences::bytes(rows, options.grid.shape().items, cut.count);
+      cut.keep == Keep::kAll ? 0 : TopKHeaps::bytes(rows, options.grid.shape().items, cut.count);
   if (!bounds_pay(cut)) {
     return best + cpu_backend_bytes(options, query_nnz, query_columns, tile_nnz);
   }

@@ -17,7 +17,7 @@ PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut, i
   blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
 }
 
-void PairWorker::begin_queries(const SearchQueries& queries, BestPreferences* best) {
+void PairWorker::begin_queries(const SearchQueries& queries, TopKHeaps* best) {
   queries_ = &queries;
   best_ = best;
   search_.begin_queries(queries);
@@ -56,7 +56,7 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
       again = 1;
       if (!row_holds(tile, row, {row_cells, cell})) throw wrong_twice(tile);
     }
-    if (best_ != nullptr) offers_.offer_to(*best_);
+    if (best_ != nullptr) pending_.push_to(*best_);
     if (!pairs_.empty()) writer.write(query, pairs_);
   }
   writer.finish();
@@ -79,8 +79,8 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   const std::int64_t query = queries_->batch().range.begin + row;
   const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
   pairs_.clear();
-  preferences_ = {};
-  offers_.begin();
+  rank_keys_ = {};
+  pending_.begin();
   if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];
@@ -101,7 +101,7 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
       if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
     }
   }
-  if (cut_.keep != Keep::kAll) preferences_ = offers_.keep(cut_, query, row, floor, pairs_);
+  if (cut_.keep != Keep::kAll) rank_keys_ = pending_.keep(cut_, query, row, floor, pairs_);
   return true;
 }
 
@@ -124,7 +124,7 @@ float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t 
 bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
                               std::uint64_t floor) const {
   const std::int64_t query = queries_->batch().range.begin + row;
-  const auto least = std::ranges::min_element(preferences_);
+  const auto least = std::ranges::min_element(rank_keys_);
   const bool full =
       cut_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= cut_.count;
   for (const Cell& cell : cells) {
@@ -134,7 +134,7 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
         exact_score(queries_->batch().rows, row, chunk_->rows, local, options_.arithmetic);
     bool wanted = cut_.admits(query, item, expected);
     if (wanted && cut_.keep != Keep::kAll) {
-      const std::uint64_t key = preference(cut_, query, item, expected);
+      const std::uint64_t key = rank_key(cut_, query, item, expected);
       wanted = key > floor && (!full || key >= *least);
     }
     const auto at = std::ranges::lower_bound(pairs_, item, {}, &ScoredItem::item);

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/pending_top_k.hpp"
 #include "backend/rows/tile_checks.hpp"
-#include "backend/rows/tile_offers.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 #include "backend/search/pair_search.hpp"
 #include "backend/search/search_block.hpp"
 #include "backend/search/search_queries.hpp"
@@ -20,7 +20,7 @@ class PairWorker {
   PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread);
 
   /// `best` is shared by the workers; null with Keep::kAll.
-  void begin_queries(const SearchQueries& queries, BestPreferences* best);
+  void begin_queries(const SearchQueries& queries, TopKHeaps* best);
   /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
   /// these.
   void begin_column(const ItemChunk& chunk, std::int64_t column);
@@ -44,7 +44,7 @@ class PairWorker {
   ResultCut cut_;
   int thread_;
   const SearchQueries* queries_ = nullptr;
-  BestPreferences* best_ = nullptr;
+  TopKHeaps* best_ = nullptr;
   const ItemChunk* chunk_ = nullptr;
   RowRange local_items_;  // of the column of tiles, within the chunk
   LabelledRows items_;
@@ -53,8 +53,8 @@ class PairWorker {
   PairSearch search_;
   std::vector<ExactPair> found_;
   std::vector<ScoredItem> pairs_;  // of one query, items ascending
-  TileOffers offers_;
-  std::span<const std::uint64_t> preferences_;  // of the same query
+  PendingTopK pending_;
+  std::span<const std::uint64_t> rank_keys_;  // of the same query
 };
 
 }  // namespace bulksim

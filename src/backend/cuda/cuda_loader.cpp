@@ -4,7 +4,7 @@
 
 #include "backend/cuda/cuda_backend.hpp"
 #include "backend/cuda/cuda_kernel_benchmark.hpp"
-#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 #include "blocks/fine_grid.hpp"
 #include "core/run/shared_library.hpp"
 
@@ -72,7 +72,7 @@ std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, con
   const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
   const MatrixShape& shape = options.grid.shape();
   const std::int64_t best =
-      cut.keep == Keep::kAll ? 0 : BestPreferences::bytes(shape.queries, shape.items, cut.count);
+      cut.keep == Keep::kAll ? 0 : TopKHeaps::bytes(shape.queries, shape.items, cut.count);
   return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
 }
 

@@ -14,11 +14,11 @@ endif()
 
 # What they use of the library, for builds without the library.
 set(BULKSIM_CUDA_NEEDS
-  backend/rows/best_preferences.cpp
+  backend/rows/top_k_heaps.cpp
   backend/rows/labelled_rows.cpp
   backend/rows/pair_filter.cpp
   backend/rows/tile_checks.cpp
-  backend/rows/tile_offers.cpp
+  backend/rows/pending_top_k.cpp
   comm/communicator.cpp
   core/checksum.cpp
   core/error.cpp

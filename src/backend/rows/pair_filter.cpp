@@ -63,7 +63,7 @@ PairStats PairFilter::work() const {
 
 void PairFilter::Writer::begin(TileId tile) {
   tile_ = tile;
-  offers_.begin();
+  pending_.begin();
   writer_->begin(tile);
 }
 
@@ -89,7 +89,7 @@ void PairFilter::Writer::write_candidates(std::int64_t query,
 
 void PairFilter::Writer::finish() {
   writer_->finish();
-  if (filter_.best_) offers_.offer_to(*filter_.best_);
+  if (filter_.best_) pending_.push_to(*filter_.best_);
   filter_.cells_ +=
       filter_.grid_.queries(tile_.row).size() * filter_.grid_.items(tile_.column).size();
 }
@@ -118,7 +118,7 @@ void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
 void PairFilter::Writer::pass_on(std::int64_t query) {
   if (filter_.best_) {
     const std::int64_t row = query - filter_.queries_.begin;
-    offers_.keep(filter_.cut_, query, row, filter_.best_->floor(row), pairs_);
+    pending_.keep(filter_.cut_, query, row, filter_.best_->floor(row), pairs_);
   }
   if (!pairs_.empty()) writer_->write(query, pairs_);
 }

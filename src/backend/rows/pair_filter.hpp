@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "backend/rows/best_preferences.hpp"
-#include "backend/rows/tile_offers.hpp"
+#include "backend/rows/pending_top_k.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
@@ -37,7 +37,7 @@ class PairFilter final : public TileSink {
   ResultCut cut_;
   RowRange queries_;
   PairSink* sink_ = nullptr;
-  std::optional<BestPreferences> best_;
+  std::optional<TopKHeaps> best_;
   std::atomic<std::int64_t> cells_ = 0;
 };
 
@@ -60,7 +60,7 @@ class PairFilter::Writer final : public TileWriter {
   std::unique_ptr<PairWriter> writer_;
   TileId tile_;
   std::vector<ScoredItem> pairs_;
-  TileOffers offers_;
+  PendingTopK pending_;
 };
 
 }  // namespace bulksim

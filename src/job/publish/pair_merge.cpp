@@ -122,7 +122,7 @@ void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int
 
 void PairMerge::take_row(std::int64_t query, PairOrder order, const TakeRow& take) {
   const auto preferred = [&](const ScoredItem& a, const ScoredItem& b) {
-    return preference(cut_, query, a.item, a.score) > preference(cut_, query, b.item, b.score);
+    return rank_key(cut_, query, a.item, a.score) > rank_key(cut_, query, b.item, b.score);
   };
   if (cut_.keep != Keep::kAll && std::ssize(row_) > cut_.count) {
     std::nth_element(row_.begin(), row_.begin() + cut_.count, row_.end(), preferred);

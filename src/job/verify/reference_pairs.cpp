@@ -136,9 +136,9 @@ std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& quer
 bool PairRecomputation::is_missing(const PairRow& row, std::int64_t item, float score) const {
   if (!cut_ || !cut_->admits(row.query, item, score) || cut_->keep == Keep::kSample) return false;
   if (cut_->keep == Keep::kAll || std::ssize(row.pairs) < cut_->count) return true;
-  const std::uint64_t mine = preference(*cut_, row.query, item, score);
+  const std::uint64_t mine = rank_key(*cut_, row.query, item, score);
   return std::ranges::any_of(row.pairs, [&](const ScoredItem& pair) {
-    return preference(*cut_, row.query, pair.item, pair.score) < mine;
+    return rank_key(*cut_, row.query, pair.item, pair.score) < mine;
   });
 }
 

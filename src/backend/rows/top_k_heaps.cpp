@@ -1,4 +1,4 @@
-#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -30,34 +30,34 @@ void make_heap(std::uint64_t* numbers, std::size_t size) {
 
 }  // namespace
 
-BestPreferences::BestPreferences(std::int64_t queries, std::int64_t items, std::int64_t count)
+TopKHeaps::TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count)
     : count_(static_cast<std::size_t>(std::min(items, count))),
       sizes_(static_cast<std::size_t>(queries)),
       floors_(static_cast<std::size_t>(queries)) {
   heaps_.require(sizes_.size() * (count_ + 1));
 }
 
-void BestPreferences::offer(std::int64_t query, std::span<const std::uint64_t> preferences) {
-  if (preferences.empty()) return;
+void TopKHeaps::push(std::int64_t query, std::span<const std::uint64_t> rank_keys) {
+  if (rank_keys.empty()) return;
   const auto at = static_cast<std::size_t>(query);
   const std::lock_guard lock(locks_[at % kLocks]);
   std::uint64_t* best = heap(at);
   std::size_t& size = sizes_[at];
   if (size < count_) {
-    const auto first = preferences.first(std::min(preferences.size(), count_ - size));
+    const auto first = rank_keys.first(std::min(rank_keys.size(), count_ - size));
     std::ranges::copy(first, best + size);
     size += first.size();
-    preferences = preferences.subspan(first.size());
+    rank_keys = rank_keys.subspan(first.size());
     if (size < count_) return;
     make_heap(best, size);
   }
-  for (const std::uint64_t preference : preferences) {
-    if (preference > best[0]) sink(best, count_, 0, preference);
+  for (const std::uint64_t rank_key : rank_keys) {
+    if (rank_key > best[0]) sink(best, count_, 0, rank_key);
   }
   floors_[at].store(best[0], std::memory_order_relaxed);
 }
 
-std::int64_t BestPreferences::bytes(std::int64_t queries, std::int64_t items, std::int64_t count) {
+std::int64_t TopKHeaps::bytes(std::int64_t queries, std::int64_t items, std::int64_t count) {
   return queries * (8 * (std::min(items, count) + 1) + 16);
 }
 

@@ -13,26 +13,26 @@
 
 namespace bulksim {
 
-/// The `count` highest preferences of each query of a batch so far, shared by all workers; all of
+/// The `count` highest rank keys of each query of a batch so far, shared by all workers; all of
 /// them where there are no more items. What is not above the floor of its query is no part of the
 /// result.
-class BestPreferences {
+class TopKHeaps {
  public:
-  BestPreferences(std::int64_t queries, std::int64_t items, std::int64_t count);
+  TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count);
 
-  /// The lowest of `count` preferences of a query; 0 while there are fewer.
+  /// The lowest of `count` rank keys of a query; 0 while there are fewer.
   std::uint64_t floor(std::int64_t query) const {
     return floors_[static_cast<std::size_t>(query)].load(std::memory_order_relaxed);
   }
-  /// Called before other work on a query whose preferences will be offered: what there is may lie
+  /// Called before other work on a query whose rank keys will be offered: what there is may lie
   /// in the cache of another core.
   void prefetch(std::int64_t query) const {
     constexpr std::size_t kMost = 128;  // the top of a large heap
     bulksim::prefetch(heap(static_cast<std::size_t>(query)),
                       std::min(count_, kMost) * sizeof(std::uint64_t));
   }
-  /// Takes preferences of a query, each of which is offered once.
-  void offer(std::int64_t query, std::span<const std::uint64_t> preferences);
+  /// Takes rank keys of a query, each of which is offered once.
+  void push(std::int64_t query, std::span<const std::uint64_t> rank_keys);
 
   static std::int64_t bytes(std::int64_t queries, std::int64_t items, std::int64_t count);
 

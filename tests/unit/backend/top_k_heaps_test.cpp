@@ -1,4 +1,4 @@
-#include "backend/rows/best_preferences.hpp"
+#include "backend/rows/top_k_heaps.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -16,12 +16,12 @@ namespace {
 void expect_floors(std::int64_t items, std::int64_t count, const std::vector<std::uint64_t>& all,
                    std::size_t piece) {
   constexpr std::int64_t kQuery = 1;
-  BestPreferences best(3, items, count);
+  TopKHeaps best(3, items, count);
   const auto kept = static_cast<std::size_t>(std::min(items, count));
   for (std::size_t done = 0; done < all.size();) {
     const std::size_t size = std::min(piece, all.size() - done);
     best.prefetch(kQuery);
-    best.offer(kQuery, std::span(all).subspan(done, size));
+    best.push(kQuery, std::span(all).subspan(done, size));
     done += size;
     std::vector<std::uint64_t> sorted(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(done));
     std::ranges::sort(sorted, std::greater<>());
@@ -32,7 +32,7 @@ void expect_floors(std::int64_t items, std::int64_t count, const std::vector<std
   EXPECT_EQ(best.floor(kQuery + 1), 0U);
 }
 
-TEST(BestPreferences, FloorIsTheLowestOfTheBestSoFar) {
+TEST(TopKHeaps, FloorIsTheLowestOfTheBestSoFar) {
   std::vector<std::uint64_t> random;
   for (std::uint64_t number = 0; number < 700; ++number)
     random.push_back(mix(number, 1));
@@ -48,8 +48,8 @@ TEST(BestPreferences, FloorIsTheLowestOfTheBestSoFar) {
   }
 }
 
-TEST(BestPreferences, TakesNoMemoryForMoreThanThereAreItems) {
-  EXPECT_EQ(BestPreferences::bytes(10, 50, 10'000), BestPreferences::bytes(10, 50, 50));
+TEST(TopKHeaps, TakesNoMemoryForMoreThanThereAreItems) {
+  EXPECT_EQ(TopKHeaps::bytes(10, 50, 10'000), TopKHeaps::bytes(10, 50, 50));
 }
 
 }  // namespace
