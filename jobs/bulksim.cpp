@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "command.hpp"
 #include "core/run/log.hpp"
 #include "job/config/compute_options.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "bulksim/core/file.hpp"
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "comm/mpi_environment.hpp"
 #include "command.hpp"
 #include "core/files/failpoint.hpp"
@@ -79,7 +79,7 @@ class Supervision {
   }
 
   /// All ranks know: rank 0 speaks for all.
-  int fail_together(const AgreedError& error) {
+  int fail_collectively(const CollectiveError& error) {
     if ((*mpi_).world().rank() == 0) {
       tell("failed", error.code(), error.what(), error.error_number(), watchdog.whereabouts());
     }
@@ -132,7 +132,7 @@ int run_distributed(
   Communicator& comm = mpi.world();
   try {
     std::optional<JobConfig> config;
-    together(comm, [&] {
+    run_collectively(comm, [&] {
       if (line.failure) std::rethrow_exception(line.failure);
       if (!line.options->flag("help") && !line.options->flag("print-config")) {
         config = make_config(*line.options);
@@ -148,8 +148,8 @@ int run_distributed(
       print_config(*line.options);
     }
     return 0;
-  } catch (const AgreedError& error) {
-    return supervision.fail_together(error);
+  } catch (const CollectiveError& error) {
+    return supervision.fail_collectively(error);
   } catch (const std::exception& failure) {
     supervision.fail_alone(error_of(failure));
   }

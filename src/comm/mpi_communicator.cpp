@@ -58,15 +58,17 @@ class MpiCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  void barrier() override { roll_call("barrier", 0, Counts::kMustAgree); }
+  void barrier() override { check_collective("barrier", 0, Counts::kMustAgree); }
 
   void wait_for_all() override {
-    roll_call("wait_for_all", 0, Counts::kMustAgree, std::numeric_limits<double>::infinity());
+    check_collective("wait_for_all", 0, Counts::kMustAgree,
+                     std::numeric_limits<double>::infinity());
   }
 
   void broadcast(std::vector<std::byte>& bytes) override {
     const auto count = static_cast<std::int64_t>(bytes.size());
-    bytes.resize(static_cast<std::size_t>(roll_call("broadcast", count, Counts::kMayDiffer)));
+    bytes.resize(
+        static_cast<std::size_t>(check_collective("broadcast", count, Counts::kMayDiffer)));
     in_pieces(std::span(bytes), [&](std::span<std::byte> piece, MPI_Request* request) {
       return MPI_Ibcast(piece.data(), length(piece), MPI_BYTE, 0, comm_, request);
     });
@@ -74,7 +76,7 @@ class MpiCommunicator final : public Communicator {
 
   /// Point to point, one rank after the other: MPI_Gatherv places its data with 31-bit numbers.
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    roll_call("gather", static_cast<std::int64_t>(bytes.size()), Counts::kMayDiffer);
+    check_collective("gather", static_cast<std::int64_t>(bytes.size()), Counts::kMayDiffer);
     if (rank_ != 0) {
       in_pieces(bytes, [&](std::span<const std::byte> piece, MPI_Request* request) {
         return MPI_Isend(piece.data(), length(piece), MPI_BYTE, 0, kDataTag, comm_, request);
@@ -116,7 +118,7 @@ class MpiCommunicator final : public Communicator {
 
   template <class T>
   void all_reduce(const char* call, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
-    roll_call(call, static_cast<std::int64_t>(values.size()), Counts::kMustAgree);
+    check_collective(call, static_cast<std::int64_t>(values.size()), Counts::kMustAgree);
     in_pieces(values, [&](std::span<T> piece, MPI_Request* request) {
       return MPI_Iallreduce(MPI_IN_PLACE, piece.data(), length(piece), type, operation, comm_,
                             request);
@@ -137,11 +139,12 @@ class MpiCommunicator final : public Communicator {
 
   /// Waits until all ranks are in the same call; returns the count of rank 0. What is sent and
   /// received lies in members, so that it outlives a call that was given up.
-  std::int64_t roll_call(const char* call, std::int64_t count, Counts rule) {
-    return roll_call(call, count, rule, options_.deadline_seconds);
+  std::int64_t check_collective(const char* call, std::int64_t count, Counts rule) {
+    return check_collective(call, count, rule, options_.deadline_seconds);
   }
 
-  std::int64_t roll_call(const char* call, std::int64_t count, Counts rule, double deadline) {
+  std::int64_t check_collective(const char* call, std::int64_t count, Counts rule,
+                                double deadline) {
     pass_failpoint("collective");
     call_ = call;
     deadline_ = deadline;

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "comm/heartbeat.hpp"
 #include "comm/mpi_library.hpp"
-#include "comm/pulse.hpp"
 
 namespace bulksim {
 
@@ -73,12 +73,12 @@ void MpiEnvironment::join(const Launch& launch, const CommunicatorOptions& optio
   node_rank_ = place.node_rank;
   node_size_ = place.node_size;
   if (options.watchdog != nullptr) {
-    pulse_ = mpi::make_pulse(options.deadline_seconds, *options.watchdog);
+    heartbeat_ = mpi::make_heartbeat(options.deadline_seconds, *options.watchdog);
   }
 }
 
 MpiEnvironment::~MpiEnvironment() {
-  pulse_.reset();
+  heartbeat_.reset();
   world_.reset();
   if (started_) mpi::stop();
 }
@@ -116,7 +116,7 @@ std::string library_name() {
 Place find_place() {
   return {};
 }
-std::unique_ptr<Pulse> make_pulse(double, Watchdog&) {
+std::unique_ptr<Heartbeat> make_heartbeat(double, Watchdog&) {
   return nullptr;
 }
 std::unique_ptr<Communicator> make_world(const CommunicatorOptions&) {

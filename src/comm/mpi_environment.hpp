@@ -10,7 +10,7 @@
 namespace bulksim {
 
 namespace mpi {
-class Pulse;
+class Heartbeat;
 }
 
 /// What the environment variables of a process say of the launcher that started it.
@@ -62,7 +62,7 @@ class MpiEnvironment {
   int node_size_ = 1;
   std::string mpi_version_ = "none";
   std::unique_ptr<Communicator> world_;
-  std::unique_ptr<mpi::Pulse> pulse_;  // tells a rank that works from one that is lost
+  std::unique_ptr<mpi::Heartbeat> heartbeat_;  // tells a rank that works from one that is lost
 };
 
 }  // namespace bulksim

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "job/plan/resources.hpp"
 #include "job/run/resume.hpp"
 #include "job/run/runs.hpp"
@@ -131,7 +131,7 @@ void seed_staging(FileCalls& calls, const Patient& patient, RunDirectory& run, c
 JobConfig repair_config(const JobConfig& config, const Patient& patient, JobContext context) {
   Communicator& comm = context.mpi.world();
   JobConfig repair = config;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() != 0 || !config.items.empty()) return;
     repair.items = input_path(context.calls, patient.folder, "/items/path");
     repair.queries = input_path(context.calls, patient.folder, "/queries/path");
@@ -168,7 +168,7 @@ std::string run_repair(const JobConfig& config, JobContext context) {
   Communicator& comm = context.mpi.world();
   const int threads = survey_resources(config.threads, config.memory, comm).threads;
   Patient patient;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() == 0) patient = examine(context.calls, config.output, threads);
   });
   if (broadcast_text(comm, patient.whole ? "whole" : "damaged") == "whole") {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
-#include "comm/nccl/roll_call.hpp"
+#include "comm/nccl/check_collective.hpp"
 #include "comm/nccl/world.hpp"
 #include "core/run/phase_timer.hpp"
 #include "cuda/buffer.hpp"
@@ -128,7 +128,7 @@ class NcclCommunicator final : public Communicator {
   std::vector<std::int64_t> begin(const char* call, std::int64_t count, Counts rule) {
     call_ = call;
     if (comm_ == nullptr) give_up("was given up before");
-    return roll_call(control_, {call, count, rule});
+    return check_collective(control_, {call, count, rule});
   }
 
   /// Sends the values through the device, a piece at a time.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "blocks/block_sums.hpp"
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "job/plan/output_layout.hpp"
 
 namespace bulksim {
@@ -16,7 +16,7 @@ template <class Step>
 void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std::int64_t>& tiles,
                Communicator& comm, const Step& step) {
   std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(plan.grid)));
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     for (const std::int64_t number : tiles) {
       const TileId tile = plan.grid.id(number);
       read(tile, partials);

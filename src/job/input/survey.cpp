@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "job/input/row_reader.hpp"
 
 namespace bulksim {
@@ -152,7 +152,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   ValueFacts query_values;
   ValueFacts item_values;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     const auto frames = share_of(divide_up(queries.info().rows, kFrameRows), comm);
     surveys.queries = survey_share(queries, irregular, frames, [&](CsrView view) {
       if (metric == Metric::kDot) query_values += value_facts(view);
@@ -162,7 +162,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
     });
   });
   comm.all_reduce_sum(frequency.counts());
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     const auto frames = share_of(divide_up(items.info().rows, kFrameRows), comm);
     surveys.items = survey_share(items, irregular, frames, [&](CsrView view) {
       if (metric == Metric::kDot) item_values += value_facts(view);

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "comm/nccl_communicator.hpp"
 
 namespace bulksim {
@@ -55,7 +55,7 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
   if (config.backend == BackendWish::kCpu) return {};
   if (config.backend == BackendWish::kAuto && !has_cuda_module()) return {};
   Finding finding;
-  together(comm, [&] { finding = look_for_device(context); });
+  run_collectively(comm, [&] { finding = look_for_device(context); });
   const auto reasons = exchange_lines(comm, finding.why_not);
   const auto without =
       std::find_if(reasons.begin(), reasons.end(), [](const auto& why) { return !why.empty(); });
@@ -71,9 +71,9 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
   const std::string why =
       at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
   if (config.backend == BackendWish::kCuda) {
-    throw AgreedError(ExitCode::kUnavailable, "--backend cuda cannot be had: " + why +
-                                                  " (say --backend cpu, or run where each rank "
-                                                  "sees a GPU and its driver)");
+    throw CollectiveError(ExitCode::kUnavailable, "--backend cuda cannot be had: " + why +
+                                                      " (say --backend cpu, or run where each rank "
+                                                      "sees a GPU and its driver)");
   }
   context.log.info("backend", "computing on the CPU: " + why, {{"backend", "cpu"}});
   return {};

@@ -25,7 +25,7 @@ struct Devices {
 
 /// Finds and warms up the device of every rank, as far as `config` wants one. Without a wish the
 /// ranks take their devices when every one has one, and otherwise say in one line why not. Throws
-/// AgreedError (69) when a device is demanded and missing. A collective.
+/// CollectiveError (69) when a device is demanded and missing. A collective.
 Devices choose_devices(const JobConfig& config, JobContext context);
 
 /// Connects the devices over NCCL where there are several and each rank has one of its own, and

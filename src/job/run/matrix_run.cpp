@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "core/text/format_text.hpp"
 #include "job/blocks/block_reduction.hpp"
 #include "job/input/row_ids.hpp"
@@ -97,7 +97,7 @@ std::string MatrixRun::run() {
 }
 
 void MatrixRun::check_size() {
-  together(frame_.comm(), [&] {
+  run_collectively(frame_.comm(), [&] {
     if (frame_.comm().rank() != 0) return;
     check_output_size(frame_.config, plan(), parts_, frame_.context);
   });

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "core/text/format_text.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/plan/output_layout.hpp"
@@ -57,7 +57,7 @@ std::string PairsRun::run() {
   frame_.set_up();
   std::string published = frame_.find_published();
   if (!published.empty()) return published;
-  together(frame_.comm(), [&] { check_known_size(); });
+  run_collectively(frame_.comm(), [&] { check_known_size(); });
   frame_.take_output();
   work_ = resume_pairs(frame_.config, plan(), *frame_.directory, frame_.context);
   frame_.begin_attempt(work_);

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "core/run/phase_timer.hpp"
 #include "job/blocks/block_reduction.hpp"
 #include "job/plan/output_layout.hpp"
@@ -184,7 +184,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   const auto& share = shares[static_cast<std::size_t>(comm.rank())];
   const std::int64_t most_bytes = kMostBytes / comm.size();
   Samples samples;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (share.empty()) return;
     if (setup.plan.cut) {
       samples = measure_pairs(setup, share, most_bytes, context);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "core/text/format_text.hpp"
 #include "formats/text_lines.hpp"
 #include "job/input/open_input.hpp"
@@ -27,7 +27,7 @@ PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_
                              JobContext context) {
   Communicator& comm = context.mpi.world();
   PreparedPaths paths;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() != 0) return;
     const auto prepare = [&](const std::string& path, const std::string& ids) {
       const ImportOptions options{config.keys, config.irregular, "", ids};
@@ -44,7 +44,7 @@ PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_
 
 SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobContext context) {
   SourcePair inputs;
-  together(context.mpi.world(), [&] {
+  run_collectively(context.mpi.world(), [&] {
     inputs.items = open_input(context.calls, paths.items, config.items, config.irregular);
     inputs.queries =
         open_input(context.calls, paths.queries, config.query_path(), config.irregular);
@@ -64,7 +64,7 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
                    JobContext context) {
   Communicator& comm = context.mpi.world();
   std::string text;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() != 0) return;
     surveys.items.ids = survey_ids(context.calls, *inputs.items, config.item_ids);
     surveys.queries.ids = config.queries.empty()
@@ -103,7 +103,7 @@ void announce_devices(const std::vector<std::string>& devices, Log& log) {
 
 bool needs_import(const JobConfig& config, JobContext context) {
   bool imported = false;
-  together(context.mpi.world(), [&] {
+  run_collectively(context.mpi.world(), [&] {
     for (const std::string& path : {config.items, config.query_path()}) {
       if (!is_read_by_ranges(format_of(context.calls, path))) imported = true;
     }
@@ -128,7 +128,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   if (setup.plan.softmax_scale) connect_devices(setup.devices, context);
   setup.resources = survey_resources(config.threads, config.memory, comm);
   setup.resources.device = setup.devices.own;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     setup.schedule = make_schedule(config, setup.plan, setup.surveys, setup.resources);
   });
   if (setup.plan.selection) {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "core/text/format_text.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/plan/tile_partition.hpp"
@@ -200,7 +200,7 @@ std::string find_published(const JobConfig& config, const Plan& plan, const RunD
                            Communicator& comm) {
   if (config.repeat == Repeat::kRecompute) return "";
   std::string result;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() == 0) result = run.published(plan.to_json()).value_or("");
   });
   return broadcast_text(comm, result);
@@ -208,7 +208,7 @@ std::string find_published(const JobConfig& config, const Plan& plan, const RunD
 
 std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, JobContext context) {
   std::unique_ptr<Lease> lease;
-  together(context.mpi.world(), [&] {
+  run_collectively(context.mpi.world(), [&] {
     if (context.mpi.world().rank() != 0) return;
     run.claim();
     if (config.durability == Durability::kOff) return;
@@ -223,7 +223,7 @@ TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet&
                        JobContext context) {
   Communicator& comm = context.mpi.world();
   TilesLeft work;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() == 0) work = decide_tiles(config, plan, parts, run, threads, seed, context);
   });
   share(work, comm);
@@ -234,7 +234,7 @@ PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& 
                        JobContext context) {
   Communicator& comm = context.mpi.world();
   PairsLeft left;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (comm.rank() == 0) left = decide_pairs(config, plan, run, context);
   });
   share(left, comm);

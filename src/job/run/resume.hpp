@@ -43,7 +43,7 @@ std::string find_published(const JobConfig& config, const Plan& plan, const RunD
                            Communicator& comm);
 
 /// Takes the output for this run: the folder, and its lease at rank 0 (null elsewhere, and without
-/// durability). Throws AgreedError (73) when somebody else has it.
+/// durability). Throws CollectiveError (73) when somebody else has it.
 std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, JobContext context);
 
 /// Makes or takes up the staging folder: rank 0 reads the journals, looks at what can be believed,

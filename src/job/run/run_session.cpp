@@ -3,7 +3,7 @@
 #include <array>
 #include <ctime>
 
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/publish/publication.hpp"
 #include "job/publish/retention.hpp"
@@ -85,7 +85,7 @@ std::string RunFrame::publish(const std::function<std::string()>& publish_as_ran
   timer.begin("publish");
   report.collect(config, setup, context.mpi);
   std::string result;
-  together(comm(), [&] {
+  run_collectively(comm(), [&] {
     if (comm().rank() != 0) return;
     timer.end();
     if (lease) lease->set_phase("publish");
@@ -129,10 +129,10 @@ void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::
   context.mpi.world().all_reduce_sum(sums);
   if (sums[0] == 0) return;
   const std::string reason = context.stop.reason();
-  throw AgreedError(ExitCode::kTemporary, "stopped at " +
-                                              std::to_string(100 * (resumed + sums[1]) / tiles) +
-                                              " %" + (reason.empty() ? "" : " after " + reason) +
-                                              "; run the same command to go on");
+  throw CollectiveError(ExitCode::kTemporary,
+                        "stopped at " + std::to_string(100 * (resumed + sums[1]) / tiles) + " %" +
+                            (reason.empty() ? "" : " after " + reason) +
+                            "; run the same command to go on");
 }
 
 }  // namespace bulksim

@@ -64,7 +64,7 @@ std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& wo
 /// now.
 ResultIds reread_result_ids(const RunFrame& frame);
 
-/// Ends all ranks alike when any has stopped, with an AgreedError (75). `done` are the tiles of
+/// Ends all ranks alike when any has stopped, with an CollectiveError (75). `done` are the tiles of
 /// this rank, `resumed` those of earlier attempts. A collective.
 void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::int64_t tiles,
                     JobContext context);

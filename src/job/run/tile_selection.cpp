@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "blocks/fine_grid.hpp"
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 #include "job/blocks/block_reduction.hpp"
 #include "job/input/antidiagonal_source.hpp"
 #include "job/plan/output_layout.hpp"
@@ -110,7 +110,7 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   RunSetup groups;
   const std::int64_t columns = setup.plan.columns;
   JobConfig group_config;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     if (columns > std::numeric_limits<Column>::max() / stride) {
       throw Error(
           ExitCode::kUsage,
@@ -123,7 +123,7 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   groups.surveys =
       survey_inputs(*groups.inputs.queries, *groups.inputs.items, Irregular::kAccept, comm);
   groups.resources = setup.resources;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     groups.plan = make_plan(group_config, groups.surveys);
     groups.schedule = make_schedule(group_config, groups.plan, groups.surveys, groups.resources);
   });
@@ -132,7 +132,7 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   const auto shares = share_all_tiles(groups, comm.size());
   const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
   PartialStore store;
-  together(comm, [&] {
+  run_collectively(comm, [&] {
     RunSink sink(groups.plan, store, context);
     const auto backend = make_backend(groups);
     stream_tiles(groups, tiles, *backend, sink);

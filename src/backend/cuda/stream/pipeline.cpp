@@ -42,7 +42,7 @@ Pipeline::Pipeline(const CudaBackendOptions& options, const Device& device, cons
       ring_(options),
       deliveries_(static_cast<std::size_t>(options.pinned_tiles)),
       feeder_(options, device, batch, filter),
-      second_opinion_(options, batch, feeder_.queries()) {
+      recompute_(options, batch, feeder_.queries()) {
   threads_.emplace_back([this] { guarded([this] { feed(); }); });
   for (int writer = 0; writer < options.writers; ++writer) {
     threads_.emplace_back(
@@ -176,7 +176,7 @@ void Pipeline::verify(const ItemChunk& chunk, TileId tile, PinnedTile& pinned) {
 }
 
 void Pipeline::compute_again(const ItemChunk& chunk, TileId tile, PinnedTile& pinned) {
-  second_opinion_.compute(chunk, tile, pinned);
+  recompute_.compute(chunk, tile, pinned);
   if (!holds(chunk, tile, pinned)) {
     throw Error(ExitCode::kSoftware, "tile " + std::to_string(tile.row) + "," +
                                          std::to_string(tile.column) + " came out wrong twice on " +

@@ -9,7 +9,7 @@
 #include "backend/cuda/cuda_backend.hpp"
 #include "backend/cuda/stream/candidate_rows.hpp"
 #include "backend/cuda/stream/chunk_queue.hpp"
-#include "backend/cuda/stream/second_opinion.hpp"
+#include "backend/cuda/stream/recompute_tile.hpp"
 #include "backend/cuda/stream/tile_feeder.hpp"
 #include "backend/cuda/stream/tile_ring.hpp"
 #include "backend/rows/pair_filter.hpp"
@@ -75,7 +75,7 @@ class Pipeline {
   TileRing ring_;
   BoundedQueue<Delivery> deliveries_;
   TileFeeder feeder_;
-  SecondOpinion second_opinion_;
+  RecomputeTile recompute_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::int64_t> recomputed_ = 0;
   std::vector<std::jthread> threads_;  // last: they end before anything they use

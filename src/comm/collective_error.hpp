@@ -10,7 +10,7 @@
 namespace bulksim {
 
 /// An error that every rank knows of: all end in an orderly way, and rank 0 speaks.
-class AgreedError : public Error {
+class CollectiveError : public Error {
  public:
   using Error::Error;
 };
@@ -19,15 +19,15 @@ class AgreedError : public Error {
 /// 70 for what nobody has foreseen.
 Error error_of(const std::exception& failure);
 
-/// Exchanges the outcome of a step; throws the AgreedError of the lowest rank that failed.
+/// Exchanges the outcome of a step; throws the CollectiveError of the lowest rank that failed.
 void agree(Communicator& comm, const Error* failure);
 
-/// Runs `step` on every rank and lets all go on, or all fail with the same AgreedError.
+/// Runs `step` on every rank and lets all go on, or all fail with the same CollectiveError.
 template <class Step>
-void together(Communicator& comm, Step&& step) {
+void run_collectively(Communicator& comm, Step&& step) {
   try {
     step();
-  } catch (const AgreedError&) {
+  } catch (const CollectiveError&) {
     throw;  // a collective inside the step has told everybody already
   } catch (const std::exception& failure) {
     const Error error = error_of(failure);

@@ -20,7 +20,7 @@ struct Calling {
 
 /// Compares what the ranks are about to do, before any data moves; returns the counts of all ranks.
 /// Throws the same Error (70) at all when they differ. A collective of `control`.
-std::vector<std::int64_t> roll_call(Communicator& control, const Calling& mine);
+std::vector<std::int64_t> check_collective(Communicator& control, const Calling& mine);
 
 /// A value of rank 0 at every rank.
 template <class T>

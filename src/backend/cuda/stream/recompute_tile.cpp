@@ -1,4 +1,4 @@
-#include "backend/cuda/stream/second_opinion.hpp"
+#include "backend/cuda/stream/recompute_tile.hpp"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ void multiply_panels(const QueryBatch& batch, RowRange rows, const DeviceQueries
 
 }  // namespace
 
-void SecondOpinion::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to) {
+void RecomputeTile::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to) {
   const std::lock_guard lock(mutex_);
   const TileShape& shape = options_.grid.tile();
   const RowRange items = options_.grid.items(tile.column);

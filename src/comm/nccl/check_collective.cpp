@@ -1,4 +1,4 @@
-#include "comm/nccl/roll_call.hpp"
+#include "comm/nccl/check_collective.hpp"
 
 #include <array>
 #include <string>
@@ -40,7 +40,7 @@ std::string find_fault(const std::vector<Message>& all, Counts rule) {
 
 }  // namespace
 
-std::vector<std::int64_t> roll_call(Communicator& control, const Calling& mine) {
+std::vector<std::int64_t> check_collective(Communicator& control, const Calling& mine) {
   const Message message = message_of(mine);
   std::vector<Message> all;
   for (const auto& heard : control.gather(std::as_bytes(std::span(&message, 1)))) {

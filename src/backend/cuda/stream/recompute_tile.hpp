@@ -11,9 +11,9 @@ namespace bulksim::cuda {
 /// Computes single tiles anew, the other way: item rows are sent up again and multiplied with query
 /// panels, nothing is inverted and nothing is shared with the first computation but the queries on
 /// the device. Memory is taken when it is needed, which is hardly ever.
-class SecondOpinion {
+class RecomputeTile {
  public:
-  SecondOpinion(const CudaBackendOptions& options, const QueryBatch& batch,
+  RecomputeTile(const CudaBackendOptions& options, const QueryBatch& batch,
                 const DeviceQueries& queries)
       : options_(options), batch_(batch), queries_(queries) {}
 

@@ -1,4 +1,4 @@
-#include "comm/pulse.hpp"
+#include "comm/heartbeat.hpp"
 
 #include <algorithm>
 #include <array>
@@ -64,12 +64,12 @@ struct Peer {
   MPI_Request receive = MPI_REQUEST_NULL;
   MPI_Request send = MPI_REQUEST_NULL;
   bool broken = false;  // MPI has given the connection up
-  double heard = 0.0;   // seconds of `Beat::now_`
+  double heard = 0.0;   // seconds of `HeartbeatOptions::now_`
 };
 
-class Beat final : public Pulse {
+class HeartbeatOptions final : public Heartbeat {
  public:
-  Beat(double deadline, Watchdog& watchdog)
+  HeartbeatOptions(double deadline, Watchdog& watchdog)
       : deadline_(deadline), pause_(std::min(kLongestPause, deadline / 4)), watchdog_(watchdog) {
     locked([&] { return MPI_Comm_dup(MPI_COMM_WORLD, &comm_); });
     locked([&] { return MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN); });
@@ -86,7 +86,7 @@ class Beat final : public Pulse {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
-  ~Beat() override {
+  ~HeartbeatOptions() override {
     thread_.request_stop();
     thread_.join();
     locked([&] { return MPI_Comm_free(&comm_); });
@@ -230,8 +230,8 @@ class Beat final : public Pulse {
 
 }  // namespace
 
-std::unique_ptr<Pulse> make_pulse(double deadline_seconds, Watchdog& watchdog) {
-  return std::make_unique<Beat>(deadline_seconds, watchdog);
+std::unique_ptr<Heartbeat> make_heartbeat(double deadline_seconds, Watchdog& watchdog) {
+  return std::make_unique<HeartbeatOptions>(deadline_seconds, watchdog);
 }
 
 }  // namespace bulksim::mpi

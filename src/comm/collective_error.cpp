@@ -1,4 +1,4 @@
-#include "comm/agreement.hpp"
+#include "comm/collective_error.hpp"
 
 #include <cstring>
 #include <new>
@@ -47,8 +47,8 @@ void agree(Communicator& comm, const Error* failure) {
   const std::string text(reinterpret_cast<const char*>(verdict.data()), verdict.size());
   const auto first = text.find(' ');
   const auto second = text.find(' ', first + 1);
-  throw AgreedError(static_cast<ExitCode>(std::stoi(text.substr(0, first))),
-                    text.substr(second + 1), std::stoi(text.substr(first + 1, second - first)));
+  throw CollectiveError(static_cast<ExitCode>(std::stoi(text.substr(0, first))),
+                        text.substr(second + 1), std::stoi(text.substr(first + 1, second - first)));
 }
 
 }  // namespace bulksim
