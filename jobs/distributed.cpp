@@ -66,7 +66,7 @@ class Supervision {
   explicit Supervision(const CommandLine& line)
       : log(line.log),
         failures(system_file_calls()),
-        watchdog(line.deadlines, {[this](const std::string& sentence, const Whereabouts& where) {
+        watchdog(line.deadlines, {[this](const std::string& sentence, const Location& where) {
                                     tell("stuck", ExitCode::kUnavailable, sentence, 0, where);
                                   },
                                   [this] { end(ExitCode::kUnavailable); }}),
@@ -81,14 +81,14 @@ class Supervision {
   /// All ranks know: rank 0 speaks for all.
   int fail_collectively(const CollectiveError& error) {
     if ((*mpi_).world().rank() == 0) {
-      tell("failed", error.code(), error.what(), error.error_number(), watchdog.whereabouts());
+      tell("failed", error.code(), error.what(), error.error_number(), watchdog.location());
     }
     return (*mpi_).exit_status(error.code());
   }
 
   /// A failure of this rank alone: the others are at work or wait for it, so all end at once.
   [[noreturn]] void fail_alone(const Error& error) {
-    tell("failed", error.code(), error.what(), error.error_number(), watchdog.whereabouts());
+    tell("failed", error.code(), error.what(), error.error_number(), watchdog.location());
     end(error.code());
     std::abort();  // not reached: there is an MpiEnvironment
   }
@@ -100,7 +100,7 @@ class Supervision {
 
  private:
   void tell(const char* event, ExitCode code, const std::string& sentence, int error_number,
-            const Whereabouts& where) {
+            const Location& where) {
     log.error(event, sentence,
               {{"phase", where.phase}, {"work", where.work}, {"code", static_cast<int>(code)}});
     failures.write(code, sentence, error_number, where);

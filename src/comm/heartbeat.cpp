@@ -98,7 +98,7 @@ class HeartbeatOptions final : public Heartbeat {
     mine_.process = getpid();
     mine_.process_space = process_space();
     gethostname(mine_.host.data(), mine_.host.size() - 1);
-    copy_text(whereabouts(), mine_.where);
+    copy_text(location(), mine_.where);
     std::vector<Message> all(static_cast<std::size_t>(size));
     locked([&] {
       return MPI_Allgather(&mine_, sizeof(Message), MPI_BYTE, all.data(), sizeof(Message), MPI_BYTE,
@@ -107,8 +107,8 @@ class HeartbeatOptions final : public Heartbeat {
     return all;
   }
 
-  std::string whereabouts() const {
-    const Whereabouts where = watchdog_.whereabouts();
+  std::string location() const {
+    const Location where = watchdog_.location();
     return where.phase + (where.work.empty() ? "" : ", " + where.work);
   }
 
@@ -162,7 +162,7 @@ class HeartbeatOptions final : public Heartbeat {
 
   /// To everyone whose last message has gone: a rank that hangs must not silence the others.
   void say(Sign sign) {
-    copy_text(whereabouts(), mine_.where);
+    copy_text(location(), mine_.where);
     mine_.sign = sign;
     for (Peer& peer : peers_) {
       if (!is_free(peer)) continue;

@@ -262,7 +262,7 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_world(const CommunicatorOptions& options) {
+std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options) {
   return std::make_unique<MpiCommunicator>(options);
 }
 

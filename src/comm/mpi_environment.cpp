@@ -60,7 +60,7 @@ MpiEnvironment::MpiEnvironment(const CommunicatorOptions& options) {
 
 void MpiEnvironment::join(const Launch& launch, const CommunicatorOptions& options) {
   mpi_version_ = mpi::library_name();
-  world_ = mpi::make_world(options);
+  world_ = mpi::make_setup(options);
   if (launch.tasks != Launch::kUnknown && world_->size() == 1) {
     world_.reset();
     throw Error(ExitCode::kConfig,
@@ -83,8 +83,8 @@ MpiEnvironment::~MpiEnvironment() {
   if (started_) mpi::stop();
 }
 
-std::unique_ptr<Communicator> MpiEnvironment::make_world(const CommunicatorOptions& options) const {
-  return started_ ? mpi::make_world(options) : make_self_communicator();
+std::unique_ptr<Communicator> MpiEnvironment::make_setup(const CommunicatorOptions& options) const {
+  return started_ ? mpi::make_setup(options) : make_self_communicator();
 }
 
 int MpiEnvironment::exit_status(ExitCode code) const {
@@ -119,7 +119,7 @@ Place find_place() {
 std::unique_ptr<Heartbeat> make_heartbeat(double, Watchdog&) {
   return nullptr;
 }
-std::unique_ptr<Communicator> make_world(const CommunicatorOptions&) {
+std::unique_ptr<Communicator> make_setup(const CommunicatorOptions&) {
   return make_self_communicator();
 }
 

@@ -42,7 +42,7 @@ class MpiEnvironment {
 
   Communicator& world() { return *world_; }
   /// Another communicator of all ranks; all ranks call this together.
-  std::unique_ptr<Communicator> make_world(const CommunicatorOptions& options) const;
+  std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options) const;
   int node_rank() const { return node_rank_; }  ///< rank among the ranks of this host
   int node_size() const { return node_size_; }  ///< ranks on this host
   /// "Open MPI v4.1.4", or "none".

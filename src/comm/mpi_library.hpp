@@ -43,6 +43,6 @@ void stop();
 std::string library_name();
 /// All calls below are collective.
 Place find_place();
-std::unique_ptr<Communicator> make_world(const CommunicatorOptions& options);
+std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options);
 
 }  // namespace bulksim::mpi

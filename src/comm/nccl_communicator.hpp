@@ -8,7 +8,7 @@
 namespace bulksim {
 
 /// A communicator over NCCL, or why there is none.
-struct NcclWorld {
+struct NcclSetup {
   std::unique_ptr<Communicator> world;
   std::string version;  ///< "NCCL 2.28.9"
   std::string why_not;  ///< the same at every rank
@@ -21,7 +21,7 @@ struct NcclWorld {
 /// Throws Error (69) when the ranks have different versions, or when they have not met within the
 /// deadline. Such an error, and any later one of a device or peer, gives the communicator up: what
 /// is at work on the device is aborted.
-NcclWorld make_nccl_world(Communicator& control, int node_rank, const CommunicatorOptions& options,
+NcclSetup make_nccl_setup(Communicator& control, int node_rank, const CommunicatorOptions& options,
                           const std::string& module = "libbulksim_cuda.so");
 
 }  // namespace bulksim

@@ -3,12 +3,12 @@
 
 namespace bulksim {
 
-NcclWorld make_nccl_world(Communicator& control, int node_rank, const CommunicatorOptions& options,
+NcclSetup make_nccl_setup(Communicator& control, int node_rank, const CommunicatorOptions& options,
                           const std::string& module) {
-  void (*make)(Communicator&, int, const CommunicatorOptions&, NcclWorld&) = nullptr;
-  NcclWorld made;
+  void (*make)(Communicator&, int, const CommunicatorOptions&, NcclSetup&) = nullptr;
+  NcclSetup made;
   try {
-    SharedLibrary(module).find("bulksim_make_nccl_world", make);
+    SharedLibrary(module).find("bulksim_make_nccl_setup", make);
   } catch (const Error& error) {  // at every rank: it is the same program
     made.why_not = error.what();
     return made;

@@ -9,7 +9,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "comm/nccl/check_collective.hpp"
-#include "comm/nccl/world.hpp"
+#include "comm/nccl/setup.hpp"
 #include "core/run/phase_timer.hpp"
 #include "cuda/buffer.hpp"
 #include "cuda/device.hpp"

@@ -1,10 +1,10 @@
 // What the program finds in the module: NCCL, where its library is.
 #include "bulksim/core/error.hpp"
-#include "comm/nccl/world.hpp"
+#include "comm/nccl/setup.hpp"
 
-extern "C" void bulksim_make_nccl_world(bulksim::Communicator& control, int node_rank,
+extern "C" void bulksim_make_nccl_setup(bulksim::Communicator& control, int node_rank,
                                         const bulksim::CommunicatorOptions& options,
-                                        bulksim::NcclWorld& made) {
+                                        bulksim::NcclSetup& made) {
   bulksim::nccl::Calls calls{};
   std::string why_not;
   try {
@@ -12,6 +12,6 @@ extern "C" void bulksim_make_nccl_world(bulksim::Communicator& control, int node
   } catch (const bulksim::Error& error) {
     why_not = error.what();
   }
-  made = bulksim::nccl::make_world(why_not.empty() ? &calls : nullptr, why_not, control, node_rank,
+  made = bulksim::nccl::make_setup(why_not.empty() ? &calls : nullptr, why_not, control, node_rank,
                                    options);
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr double kLongestTick = 0.5;
 constexpr double kGuardTick = 1.0;
 constexpr int kGuardPatience = 30;  // ticks without a look
-constexpr int kLastWords = 5;       // ticks for the message and the error file
+constexpr int kExpiryHandlers = 5;  // ticks for the message and the error file
 
 void sleep_for(std::condition_variable_any& never, const std::stop_token& stop, double seconds) {
   std::mutex mutex;
@@ -116,8 +116,8 @@ void Watchdog::Watch::feed() {
   entry_->since = watchdog_->now_;
 }
 
-Watchdog::Watchdog(const Deadlines& deadlines, LastWords last_words)
-    : deadlines_(deadlines), last_words_(std::move(last_words)) {
+Watchdog::Watchdog(const Deadlines& deadlines, ExpiryHandlers expiry_handlers)
+    : deadlines_(deadlines), expiry_handlers_(std::move(expiry_handlers)) {
   const double shortest = std::min(
       {deadlines.init, deadlines.read, deadlines.tile, deadlines.write, deadlines.collective});
   tick_ = std::min(kLongestTick, shortest / 10);
@@ -133,16 +133,16 @@ void Watchdog::begin_phase(const std::string& name) {
   last_progress_ = now_;
 }
 
-Whereabouts Watchdog::whereabouts() const {
+Location Watchdog::location() const {
   const std::lock_guard lock(mutex_);
   if (failed_) return *failed_;
   const auto longest =
       std::ranges::min_element(works_, {}, [](const Watch::Entry& entry) { return entry.since; });
-  return longest == works_.end() ? Whereabouts{phase_, "", std::nullopt} : locate(longest);
+  return longest == works_.end() ? Location{phase_, "", std::nullopt} : locate(longest);
 }
 
-Whereabouts Watchdog::locate(const std::list<Watch::Entry>::const_iterator& entry) const {
-  Whereabouts where{phase_, text_of(entry->work), entry->work.tile};
+Location Watchdog::locate(const std::list<Watch::Entry>::const_iterator& entry) const {
+  Location where{phase_, text_of(entry->work), entry->work.tile};
   for (const Watch::Entry& outer : works_) {  // a file that is written for a tile
     if (outer.thread == entry->thread && outer.work.tile) where.tile = outer.work.tile;
   }
@@ -190,12 +190,12 @@ void Watchdog::look(const std::stop_token& stop) {
 
 void Watchdog::expire(const std::string& sentence, double seconds) {
   if (expiring_.exchange(true)) {
-    std::this_thread::sleep_for(std::chrono::seconds(kLastWords + 1));
+    std::this_thread::sleep_for(std::chrono::seconds(kExpiryHandlers + 1));
     die();
   }
-  last_words_.report(sentence, whereabouts());
+  expiry_handlers_.report(sentence, location());
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  last_words_.end();
+  expiry_handlers_.end();
   die();
 }
 
@@ -206,7 +206,7 @@ void Watchdog::guard(const std::stop_token& stop) {
     sleep_for(never_, stop, kGuardTick);
     silent = std::exchange(seen, looks_.load()) == looks_ ? silent + 1 : 0;
     dying += expiring_ ? 1 : 0;
-    if (dying > kLastWords) die();
+    if (dying > kExpiryHandlers) die();
     if (silent <= kGuardPatience || expiring_) continue;
     constexpr std::string_view kMessage = "bulksim: error: the watchdog itself is stuck\n";
     static_cast<void>(!write(STDERR_FILENO, kMessage.data(), kMessage.size()));

@@ -44,7 +44,7 @@ struct Work {
 };
 
 /// Where a rank is, for messages.
-struct Whereabouts {
+struct Location {
   std::string phase;  ///< "compute"
   std::string work;   ///< "pwrite '../part-00003.h5'", "the tile in row 3, column 4"
   std::optional<TileId> tile;
@@ -60,13 +60,13 @@ class Watchdog {
  public:
   /// What happens at the end, on another thread and while the work is still stuck. If it comes back
   /// or takes more than 5 s, the process ends with 69.
-  struct LastWords {
-    std::function<void(const std::string& sentence, const Whereabouts& where)> report;
+  struct ExpiryHandlers {
+    std::function<void(const std::string& sentence, const Location& where)> report;
     std::function<void()> end;
   };
 
   /// Watches the thread that makes it, and the work that any thread announces.
-  Watchdog(const Deadlines& deadlines, LastWords last_words);
+  Watchdog(const Deadlines& deadlines, ExpiryHandlers expiry_handlers);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -93,7 +93,7 @@ class Watchdog {
 
   void begin_phase(const std::string& name);
   /// The work that an exception has ended first; else what goes on for the longest time.
-  Whereabouts whereabouts() const;
+  Location location() const;
   /// Reports what others have found, and ends the process unless it is ended within some seconds.
   [[noreturn]] void expire(const std::string& sentence, double seconds = 0.0);
 
@@ -101,11 +101,11 @@ class Watchdog {
   void look(const std::stop_token& stop);
   void guard(const std::stop_token& stop);
   std::optional<std::string> find_stuck() const;
-  Whereabouts locate(const std::list<Watch::Entry>::const_iterator& entry) const;
+  Location locate(const std::list<Watch::Entry>::const_iterator& entry) const;
   bool is_innermost(const std::list<Watch::Entry>::const_iterator& entry) const;
 
   Deadlines deadlines_;
-  LastWords last_words_;
+  ExpiryHandlers expiry_handlers_;
   double tick_;  // seconds between two looks
   std::thread::id main_ = std::this_thread::get_id();
   mutable std::mutex mutex_;
@@ -114,7 +114,7 @@ class Watchdog {
   double last_progress_ = 0.0;  // when any work came to its end
   std::string phase_ = "start";
   std::list<Watch::Entry> works_;  // in the order in which they began
-  std::optional<Whereabouts> failed_;
+  std::optional<Location> failed_;
   std::atomic<std::int64_t> looks_ = 0;
   std::atomic<bool> expiring_ = false;
   std::jthread guard_;

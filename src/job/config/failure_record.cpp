@@ -52,7 +52,7 @@ void FailureRecord::open(const std::string& folder, std::int64_t attempt) {
 }
 
 void FailureRecord::write(ExitCode code, const std::string& sentence, int error_number,
-                          const Whereabouts& where) noexcept {
+                          const Location& where) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (folder_.empty() || written_) return;

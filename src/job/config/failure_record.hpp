@@ -24,7 +24,7 @@ class FailureRecord {
   void open(const std::string& folder, std::int64_t attempt);
   /// Writes the first failure of this process, where there is a place for it. Never throws.
   void write(ExitCode code, const std::string& sentence, int error_number,
-             const Whereabouts& where) noexcept;
+             const Location& where) noexcept;
 
  private:
   FileCalls& calls_;

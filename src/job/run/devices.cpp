@@ -85,8 +85,8 @@ void connect_devices(Devices& devices, JobContext context) {
     context.log.info("nccl", "ranks share a device, so their sums go over MPI");
     return;
   }
-  NcclWorld made =
-      make_nccl_world(context.mpi.world(), context.mpi.node_rank(), {.watchdog = context.watchdog});
+  NcclSetup made =
+      make_nccl_setup(context.mpi.world(), context.mpi.node_rank(), {.watchdog = context.watchdog});
   if (!made.world) {
     context.log.info("nccl", "sums go over MPI, not NCCL: " + made.why_not);
     return;

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/nccl/world.hpp"
+#include "comm/nccl/setup.hpp"
 #include "emulator/device/emulated_runtime.hpp"
 #include "emulator/nccl/nccl_stand_in.hpp"
 #include "support/test_support.hpp"
@@ -102,7 +102,7 @@ class NcclTest : public testing::Test {
   std::array<std::string, kRanks> all_reduce_after(const Break& break_device) {
     deadline_ = 0.1;
     return on_all_ranks([&](Communicator& control, int rank) {
-      const NcclWorld made = make_world(control);
+      const NcclSetup made = make_setup(control);
       std::vector<std::int64_t> values{1};
       control.barrier();
       if (rank == 0) break_device();
@@ -112,8 +112,8 @@ class NcclTest : public testing::Test {
     });
   }
 
-  NcclWorld make_world(Communicator& control, const std::string& why_not = "") {
-    return nccl::make_world(why_not.empty() ? &nccl_stand_in::kCalls : nullptr, why_not, control,
+  NcclSetup make_setup(Communicator& control, const std::string& why_not = "") {
+    return nccl::make_setup(why_not.empty() ? &nccl_stand_in::kCalls : nullptr, why_not, control,
                             control.rank(), {.deadline_seconds = deadline_});
   }
 
@@ -123,7 +123,7 @@ class NcclTest : public testing::Test {
 
 TEST_F(NcclTest, ReducesAndMovesWhatEveryRankHas) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control);
+    const NcclSetup made = make_setup(control);
     Communicator& world = *made.world;
     std::vector<std::int64_t> sums{rank + 1, -rank};
     std::vector<std::int64_t> largest{rank == 1 ? 9 : -5};
@@ -158,7 +158,7 @@ TEST_F(NcclTest, SplitsWhatIsTooLongForItsBuffers) {
   constexpr std::size_t kCount = (std::size_t{8} << 20) / 8 + 1000;
 
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control);
+    const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values(kCount, rank);
     values.back() = 10;
 
@@ -175,7 +175,7 @@ TEST_F(NcclTest, SplitsWhatIsTooLongForItsBuffers) {
 
 TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control, rank == 2 ? "cannot load 'libnccl.so.2'" : "");
+    const NcclSetup made = make_setup(control, rank == 2 ? "cannot load 'libnccl.so.2'" : "");
 
     EXPECT_EQ(made.world, nullptr);
     EXPECT_EQ(made.why_not, "rank 2: cannot load 'libnccl.so.2'");
@@ -186,7 +186,7 @@ TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
 
 TEST_F(NcclTest, case_53_counts_that_differ_are_refused_by_all_before_any_data_moves) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
-    const NcclWorld made = make_world(control);
+    const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values(rank == 1 ? 5U : 4U, 1);
 
     const std::string sentence = test::error_of([&] { made.world->all_reduce_sum(values); });
@@ -232,7 +232,7 @@ TEST_F(NcclTest, IsOfNoUseAfterAFault) {
   deadline_ = 0.1;
 
   const auto thrown = on_all_ranks([&](Communicator& control, int) {
-    const NcclWorld made = make_world(control);
+    const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values{1};
     test::error_of([&] { made.world->all_reduce_sum(values); });
 
@@ -263,7 +263,7 @@ TEST_P(NcclFaultTest, case_52_every_rank_ends_with_69_and_nothing_is_left_at_wor
   deadline_ = 0.1;
 
   const auto thrown = on_all_ranks([&](Communicator& control, int) {
-    const NcclWorld made = make_world(control);
+    const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values{1, 2, 3};
     made.world->all_reduce_sum(values);
     made.world->barrier();  // who was not hurt goes on

@@ -24,7 +24,7 @@ class TalkingWatchdog : public Watchdog {
  public:
   explicit TalkingWatchdog(double deadline)
       : Watchdog({deadline, deadline, deadline, deadline, deadline},
-                 {[](const std::string& sentence, const Whereabouts& where) {
+                 {[](const std::string& sentence, const Location& where) {
                     std::fprintf(stderr, "%s [%s]\n", sentence.c_str(), where.phase.c_str());
                   },
                   [] {}}) {}
@@ -87,7 +87,7 @@ TEST(Watchdog, WorkThatGoesOnInStepsIsNotStuck) {
     sleep_for(0.1);
   }
 
-  EXPECT_EQ(watchdog.whereabouts().work, "the tile in row 0, column 0");
+  EXPECT_EQ(watchdog.location().work, "the tile in row 0, column 0");
 }
 
 TEST(Watchdog, AWatchThatIsFedIsNotStuck) {
@@ -99,7 +99,7 @@ TEST(Watchdog, AWatchThatIsFedIsNotStuck) {
     waiting.feed();
   }
 
-  EXPECT_EQ(watchdog.whereabouts().work, "wait_for_all");
+  EXPECT_EQ(watchdog.location().work, "wait_for_all");
 }
 
 TEST(Watchdog, TheWorkThatAnExceptionEndedFirstIsWhereItFailed) {
@@ -113,7 +113,7 @@ TEST(Watchdog, TheWorkThatAnExceptionEndedFirstIsWhereItFailed) {
     watchdog.begin_phase("later");
   }
 
-  const Whereabouts where = watchdog.whereabouts();
+  const Location where = watchdog.location();
 
   EXPECT_EQ(where.phase, "compute");
   EXPECT_EQ(where.work, "pwrite 'part-00001.h5'");

@@ -1,4 +1,4 @@
-#include "comm/nccl/world.hpp"
+#include "comm/nccl/setup.hpp"
 
 #include <span>
 #include <string>
@@ -52,9 +52,9 @@ std::string agree_on_version(const Calls& calls, Communicator& control) {
 
 }  // namespace
 
-NcclWorld make_world(const Calls* calls, const std::string& why_not, Communicator& control,
+NcclSetup make_setup(const Calls* calls, const std::string& why_not, Communicator& control,
                      int node_rank, const CommunicatorOptions& options) {
-  NcclWorld made;
+  NcclSetup made;
   made.why_not = first_reason(control, why_not);
   if (!made.why_not.empty()) return made;
   made.version = agree_on_version(*calls, control);

@@ -5,8 +5,8 @@
 
 namespace bulksim::nccl {
 
-/// `make_nccl_world` with these functions; null where this rank has none, with the reason.
-NcclWorld make_world(const Calls* calls, const std::string& why_not, Communicator& control,
+/// `make_nccl_setup` with these functions; null where this rank has none, with the reason.
+NcclSetup make_setup(const Calls* calls, const std::string& why_not, Communicator& control,
                      int node_rank, const CommunicatorOptions& options);
 
 /// The ranks meet over NCCL; throws Error (69) when they do not within the deadline.
