@@ -28,7 +28,7 @@ class RowsOfEntries final : public RowStream {
     if (next_row_ == info_.rows) return false;
     if (row_ends_.empty()) count_rows();
     if (next_row_ == window_.end) fill_window();
-    const RowRange range{next_row_, std::min(next_row_ + kFrameRows, window_.end)};
+    const RowRange range{next_row_, std::min(next_row_ + kRowBlockRows, window_.end)};
     const auto first = static_cast<std::ptrdiff_t>(begin_of(range.begin) - begin_of(window_.begin));
     const auto last = static_cast<std::ptrdiff_t>(begin_of(range.end) - begin_of(window_.begin));
     out.clear();
@@ -59,13 +59,14 @@ class RowsOfEntries final : public RowStream {
       count = end += count;
   }
 
-  /// As many whole frames as fit, one at least.
+  /// As many whole row blocks as fit, one at least.
   void fill_window() {
     window_ = {next_row_, next_row_};
     do {
-      window_.end = std::min(window_.end + kFrameRows, info_.rows);
+      window_.end = std::min(window_.end + kRowBlockRows, info_.rows);
     } while (window_.end < info_.rows &&
-             begin_of(std::min(window_.end + kFrameRows, info_.rows)) - begin_of(window_.begin) <=
+             begin_of(std::min(window_.end + kRowBlockRows, info_.rows)) -
+                     begin_of(window_.begin) <=
                  most_entries_);
     const std::int64_t base = begin_of(window_.begin);
     columns_.resize(static_cast<std::size_t>(begin_of(window_.end) - base));

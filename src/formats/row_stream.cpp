@@ -23,7 +23,7 @@ class RangeStream final : public RowStream {
   }
 
   bool next(CsrMatrix& out) override {
-    const RowRange range{next_row_, std::min(next_row_ + kFrameRows, info().rows)};
+    const RowRange range{next_row_, std::min(next_row_ + kRowBlockRows, info().rows)};
     if (range.empty()) return false;
     source_->read(range, out);
     next_row_ = range.end;

@@ -66,7 +66,7 @@ struct JsonlOptions {
 std::unique_ptr<RowStream> open_jsonl(FileCalls& calls, const std::string& path,
                                       JsonlOptions options);
 
-/// The rows of a matrix that is read by ranges, one frame after the other.
+/// The rows of a matrix that is read by ranges, one row block after the other.
 std::unique_ptr<RowStream> stream_of(std::unique_ptr<MatrixSource> source);
 
 /// Opens a file of any known format; throws as `format_of`. The options are for JSONL alone.

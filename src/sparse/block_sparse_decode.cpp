@@ -9,7 +9,7 @@
 #include "core/crc.hpp"
 #include "core/half.hpp"
 #include "sparse/block_sparse.hpp"
-#include "sparse/frame_layout.hpp"
+#include "sparse/row_block_layout.hpp"
 
 namespace bulksim {
 
@@ -24,7 +24,7 @@ T load(const std::byte* at) {
   return value;
 }
 
-/// The sections of a frame, all inside its bytes.
+/// The sections of a row block, all inside its bytes.
 struct Sections {
   Bytes lengths;
   Bytes blocks;
@@ -32,16 +32,16 @@ struct Sections {
   Bytes values;
 };
 
-/// Nothing when the sizes do not add up to those of the frame.
-std::optional<Sections> cut(Bytes frame, const FrameHeader& header) {
-  const std::uint64_t room = frame.size() - sizeof header;
-  // each of these is at most `room` in a good frame, so that none of the sums can wrap
+/// Nothing when the sizes do not add up to those of the row block.
+std::optional<Sections> cut(Bytes row_block, const RowBlockHeader& header) {
+  const std::uint64_t room = row_block.size() - sizeof header;
+  // each of these is at most `room` in a good row block, so that none of the sums can wrap
   if (header.nnz > room || header.length_bytes > room || header.block_bytes > room) return {};
   const std::uint64_t offsets = offset_bytes(static_cast<ColumnCoding>(header.columns), header.nnz);
   const std::uint64_t values = header.nnz * value_bytes(static_cast<ValueCoding>(header.values));
   if (header.length_bytes + header.block_bytes + offsets + values != room) return {};
   Sections sections;
-  auto take = [rest = frame.subspan(sizeof header)](std::uint64_t bytes) mutable {
+  auto take = [rest = row_block.subspan(sizeof header)](std::uint64_t bytes) mutable {
     const Bytes taken = rest.first(bytes);
     rest = rest.subspan(bytes);
     return taken;
@@ -90,7 +90,7 @@ class VarintReader {
   bool good_ = true;
 };
 
-bool decode_lengths(Bytes bytes, const FrameHeader& header, CsrMatrix& out) {
+bool decode_lengths(Bytes bytes, const RowBlockHeader& header, CsrMatrix& out) {
   VarintReader lengths(bytes);
   std::uint64_t left = header.nnz;
   std::int64_t end = out.row_offsets.back();
@@ -134,7 +134,7 @@ bool in_order(std::span<const Column> row, std::int64_t columns) {
 
 /// Calls `see` with the columns of each row that was appended to `out` last.
 template <class See>
-bool all_rows(const FrameHeader& header, CsrMatrix& out, See see) {
+bool all_rows(const RowBlockHeader& header, CsrMatrix& out, See see) {
   bool good = true;
   for (std::size_t row = out.row_offsets.size() - 1 - header.rows; row + 1 < out.row_offsets.size();
        ++row) {
@@ -145,7 +145,7 @@ bool all_rows(const FrameHeader& header, CsrMatrix& out, See see) {
   return good;
 }
 
-bool decode_short(Bytes bytes, const FrameHeader& header, std::span<Column> columns,
+bool decode_short(Bytes bytes, const RowBlockHeader& header, std::span<Column> columns,
                   CsrMatrix& out) {
   for (std::size_t at = 0; at < columns.size(); ++at)
     columns[at] = load<std::uint16_t>(bytes.data() + 2 * at);
@@ -153,8 +153,8 @@ bool decode_short(Bytes bytes, const FrameHeader& header, std::span<Column> colu
                   [&](std::span<const Column> row) { return in_order(row, out.columns); });
 }
 
-bool decode_blocks(const Sections& sections, const FrameHeader& header, std::span<Column> columns,
-                   CsrMatrix& out) {
+bool decode_blocks(const Sections& sections, const RowBlockHeader& header,
+                   std::span<Column> columns, CsrMatrix& out) {
   unpack_offsets(sections.offsets, columns);
   VarintReader blocks(sections.blocks);
   const bool good = all_rows(header, out, [&](std::span<Column> row) {
@@ -173,7 +173,7 @@ bool decode_blocks(const Sections& sections, const FrameHeader& header, std::spa
   return good && blocks.finished();
 }
 
-bool decode_columns(const Sections& sections, const FrameHeader& header, CsrMatrix& out) {
+bool decode_columns(const Sections& sections, const RowBlockHeader& header, CsrMatrix& out) {
   const std::size_t first = out.col_indices.size();
   out.col_indices.resize(first + header.nnz);
   const auto columns = std::span(out.col_indices).subspan(first);
@@ -213,22 +213,22 @@ bool decode_values(Bytes bytes, ValueCoding coding, std::span<double> out) {
 
 }  // namespace
 
-std::string decode_frame(Bytes frame, CsrMatrix& out) {
-  if (frame.size() < sizeof(FrameHeader)) return "it is cut short";
-  if (load<std::uint32_t>(frame.data()) != crc32c(frame.subspan(kCheckedFrom))) {
+std::string decode_row_block(Bytes row_block, CsrMatrix& out) {
+  if (row_block.size() < sizeof(RowBlockHeader)) return "it is cut short";
+  if (load<std::uint32_t>(row_block.data()) != crc32c(row_block.subspan(kCheckedFrom))) {
     return "its checksum does not fit";
   }
-  return decode_unchecked(frame, out);
+  return decode_unchecked(row_block, out);
 }
 
-std::string decode_unchecked(Bytes frame, CsrMatrix& out) {
-  if (frame.size() < sizeof(FrameHeader)) return "it is cut short";
-  const auto header = load<FrameHeader>(frame.data());
-  if (header.rows > kFrameRows || header.columns > static_cast<unsigned>(ColumnCoding::kShort) ||
+std::string decode_unchecked(Bytes row_block, CsrMatrix& out) {
+  if (row_block.size() < sizeof(RowBlockHeader)) return "it is cut short";
+  const auto header = load<RowBlockHeader>(row_block.data());
+  if (header.rows > kRowBlockRows || header.columns > static_cast<unsigned>(ColumnCoding::kShort) ||
       header.values > static_cast<unsigned>(ValueCoding::kDouble)) {
     return "its header makes no sense";
   }
-  const auto sections = cut(frame, header);
+  const auto sections = cut(row_block, header);
   if (!sections) return "its sizes do not add up";
   if (!decode_lengths(sections->lengths, header, out)) return "its row lengths do not add up";
   if (!decode_columns(*sections, header, out)) return "its columns are damaged";

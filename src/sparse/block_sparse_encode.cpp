@@ -6,7 +6,7 @@
 #include "core/crc.hpp"
 #include "core/half.hpp"
 #include "sparse/block_sparse.hpp"
-#include "sparse/frame_layout.hpp"
+#include "sparse/row_block_layout.hpp"
 
 namespace bulksim {
 
@@ -85,12 +85,12 @@ void put_values(std::span<const double> values, ValueCoding coding, std::vector<
 
 }  // namespace
 
-void encode_frame(CsrView rows, std::vector<std::byte>& out) {
-  BULKSIM_EXPECT(rows.rows() <= kFrameRows);
+void encode_row_block(CsrView rows, std::vector<std::byte>& out) {
+  BULKSIM_EXPECT(rows.rows() <= kRowBlockRows);
   const auto columns = entries_of(rows, rows.col_indices);
   const auto values = entries_of(rows, rows.values);
   const std::size_t start = out.size();
-  FrameHeader header;
+  RowBlockHeader header;
   header.rows = static_cast<std::uint16_t>(rows.rows());
   header.nnz = static_cast<std::uint64_t>(rows.nnz());
   out.resize(start + sizeof header);

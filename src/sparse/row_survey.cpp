@@ -65,7 +65,7 @@ ValueFacts value_facts(CsrView canonical) {
   return facts;
 }
 
-Digest frame_digest(CsrView canonical) {
+Digest row_block_digest(CsrView canonical) {
   static_assert(sizeof(Column) == 4);
   PieceHasher hasher;
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {

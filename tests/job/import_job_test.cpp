@@ -115,7 +115,7 @@ TEST_F(ImportJobTest, AStoreIsSurveyedAsTheFileItWasMadeOf) {
   const InputSurvey got = survey_inputs(*store, *store, Irregular::kAccept, *comm).items;
 
   const InputSurvey want = survey_inputs(*file, *file, Irregular::kAccept, *comm).items;
-  EXPECT_EQ(got.frames, want.frames);
+  EXPECT_EQ(got.row_blocks, want.row_blocks);
   EXPECT_EQ(got.longest_row, want.longest_row);
   EXPECT_EQ(got.counts, want.counts);
   EXPECT_EQ(got.counts.unsorted_rows, 1);

@@ -47,8 +47,8 @@ inline constexpr std::int64_t bytes_of(ValueType type) {
 /// Rows of a fine block of the block sums, and of one row identity.
 inline constexpr std::int64_t kFineRows = 1024;
 
-/// Rows that are digested together: one frame of an input.
-inline constexpr std::int64_t kFrameRows = 1024;
+/// Rows that are digested together: one row block of an input.
+inline constexpr std::int64_t kRowBlockRows = 1024;
 
 /// The smallest number of pieces of `size` that cover `total`.
 inline constexpr std::int64_t divide_up(std::int64_t total, std::int64_t size) {

@@ -9,7 +9,7 @@
 namespace bulksim {
 
 /// XXH3-128 of canonical rows: lengths, columns, float64 values.
-Digest frame_digest(CsrView canonical);
+Digest row_block_digest(CsrView canonical);
 
 /// The number of nonzeros of the longest row.
 std::int64_t longest_row(CsrView rows);
@@ -25,13 +25,13 @@ struct ValueFacts {
 
 ValueFacts value_facts(CsrView canonical);
 
-/// What one pass over the rows of a matrix tells, frame by frame of 1,024 rows; the last frame may
-/// be shorter.
+/// What one pass over the rows of a matrix tells, row block by row block of 1,024 rows; the last
+/// row block may be shorter.
 struct RowSurvey {
-  std::int64_t longest_row = 0;         ///< nonzeros, in canonical form
-  HygieneCounts counts;                 ///< of the rows as they were before
-  std::vector<Digest> frame_digests;    ///< `frame_digest` of each frame
-  std::vector<std::int64_t> frame_nnz;  ///< of the canonical rows
+  std::int64_t longest_row = 0;             ///< nonzeros, in canonical form
+  HygieneCounts counts;                     ///< of the rows as they were before
+  std::vector<Digest> row_block_digests;    ///< `row_block_digest` of each row block
+  std::vector<std::int64_t> row_block_nnz;  ///< of the canonical rows
 
   bool operator==(const RowSurvey&) const = default;
 };

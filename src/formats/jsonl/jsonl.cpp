@@ -217,7 +217,7 @@ class JsonlStream final : public RowStream {
     out.clear();
     const JsonlPart part =
         read_ids_ == JsonlIds::kRead ? JsonlPart::kIdAndWeights : JsonlPart::kWeights;
-    while (out.rows() < kFrameRows) {
+    while (out.rows() < kRowBlockRows) {
       const JsonlVector* vector = vectors_.next(part);
       if (vector == nullptr) break;
       if (read_ids_ == JsonlIds::kRead) add_id(vector->id);

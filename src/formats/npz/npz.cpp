@@ -34,7 +34,7 @@ class CsrStream final : public RowStream {
   }
 
   bool next(CsrMatrix& out) override {
-    const std::int64_t count = std::min(kFrameRows, info_.rows - next_row_);
+    const std::int64_t count = std::min(kRowBlockRows, info_.rows - next_row_);
     if (count == 0) {
       finish();
       return false;

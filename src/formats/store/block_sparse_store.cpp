@@ -46,16 +46,16 @@ class BlockSparseStore final : public MatrixSource {
     out.clear();
     out.columns = info_.columns;
     if (range.empty()) return;
-    const std::int64_t first = range.begin / kFrameRows;
-    const std::int64_t last = divide_up(range.end, kFrameRows);
+    const std::int64_t first = range.begin / kRowBlockRows;
+    const std::int64_t last = divide_up(range.end, kRowBlockRows);
     std::vector<std::byte> bytes(static_cast<std::size_t>(offset(last) - offset(first)));
-    file_.read(bytes, header_.place(StoreArray::kFrames).at + offset(first));
-    for (std::int64_t frame = first; frame < last; ++frame) {
-      const auto at = static_cast<std::size_t>(offset(frame) - offset(first));
-      const auto size = static_cast<std::size_t>(offset(frame + 1) - offset(frame));
-      decode(frame, std::span(bytes).subspan(at, size), out);
+    file_.read(bytes, header_.place(StoreArray::kRowBlocks).at + offset(first));
+    for (std::int64_t row_block = first; row_block < last; ++row_block) {
+      const auto at = static_cast<std::size_t>(offset(row_block) - offset(first));
+      const auto size = static_cast<std::size_t>(offset(row_block + 1) - offset(row_block));
+      decode(row_block, std::span(bytes).subspan(at, size), out);
     }
-    cut(out, {range.begin - first * kFrameRows, range.end - first * kFrameRows});
+    cut(out, {range.begin - first * kRowBlockRows, range.end - first * kRowBlockRows});
   }
 
  private:
@@ -87,20 +87,21 @@ class BlockSparseStore final : public MatrixSource {
   }
 
   void read_survey() {
-    const std::int64_t frames = divide_up(info_.rows, kFrameRows);
-    offsets_ = read_array<std::int64_t>(StoreArray::kFrameOffsets, frames + 1);
-    survey_.frame_digests = read_array<Digest>(StoreArray::kFrameDigests, frames);
-    survey_.frame_nnz = read_array<std::int64_t>(StoreArray::kFrameNnz, frames);
+    const std::int64_t row_blocks = divide_up(info_.rows, kRowBlockRows);
+    offsets_ = read_array<std::int64_t>(StoreArray::kRowBlockOffsets, row_blocks + 1);
+    survey_.row_block_digests = read_array<Digest>(StoreArray::kRowBlockDigests, row_blocks);
+    survey_.row_block_nnz = read_array<std::int64_t>(StoreArray::kRowBlockNnz, row_blocks);
     survey_.longest_row = header_.longest_row;
     survey_.counts = header_.counts;
     if (offsets_.front() != 0 || !std::is_sorted(offsets_.begin(), offsets_.end()) ||
-        offsets_.back() != header_.place(StoreArray::kFrames).bytes) {
+        offsets_.back() != header_.place(StoreArray::kRowBlocks).bytes) {
       fail("the offsets of its frames make no sense");
     }
-    for (std::int64_t frame = 0; frame < frames; ++frame) {
-      const std::int64_t nnz = survey_.frame_nnz[static_cast<std::size_t>(frame)];
+    for (std::int64_t row_block = 0; row_block < row_blocks; ++row_block) {
+      const std::int64_t nnz = survey_.row_block_nnz[static_cast<std::size_t>(row_block)];
       // a nonzero takes more than a byte, so memory that is reserved for them is bounded
-      if (nnz < 0 || nnz > offset(frame + 1) - offset(frame)) fail("its frames are too small");
+      if (nnz < 0 || nnz > offset(row_block + 1) - offset(row_block))
+        fail("its frames are too small");
     }
   }
 
@@ -134,17 +135,17 @@ class BlockSparseStore final : public MatrixSource {
     return texts;
   }
 
-  std::int64_t offset(std::int64_t frame) const {
-    return offsets_[static_cast<std::size_t>(frame)];
+  std::int64_t offset(std::int64_t row_block) const {
+    return offsets_[static_cast<std::size_t>(row_block)];
   }
 
-  void decode(std::int64_t frame, std::span<const std::byte> bytes, CsrMatrix& out) const {
+  void decode(std::int64_t row_block, std::span<const std::byte> bytes, CsrMatrix& out) const {
     const std::int64_t before = out.rows();
-    const std::int64_t rows = std::min(kFrameRows, info_.rows - frame * kFrameRows);
-    std::string fault = decode_frame(bytes, out);
+    const std::int64_t rows = std::min(kRowBlockRows, info_.rows - row_block * kRowBlockRows);
+    std::string fault = decode_row_block(bytes, out);
     if (fault.empty() && out.rows() - before != rows) fault = "it has another number of rows";
     if (fault.empty()) return;
-    const std::int64_t begin = frame * kFrameRows;
+    const std::int64_t begin = row_block * kRowBlockRows;
     throw Error(ExitCode::kDataError, "'" + name_ + "', rows " + std::to_string(begin) + " to " +
                                           std::to_string(begin + rows - 1) +
                                           ": the frame is damaged (" + fault +

@@ -13,16 +13,15 @@
 
 namespace bulksim {
 
-// A store: canonical rows as Block-Sparse frames in an HDF5 file, with what is known of them.
+// A store: canonical rows as Block-Sparse row blocks in an HDF5 file, with what is known of them.
 //
 //   bytes 0 .. 4095     a header with the position, size and CRC32C of everything below: whoever
 //                       reads the store needs no HDF5 (the user block, which HDF5 leaves alone)
-//   /frames             the frames, one behind the other
-//   /frame_offsets      int64[frames + 1]: bytes [offsets[f], offsets[f + 1]) are frame f
-//   /frame_digests      uint64[frames, 2]: XXH3-128 of its canonical rows
-//   /frame_nnz          int64[frames]
-//   /id_offsets, /id_bytes         names of rows, where there are any: id r is bytes
-//   /term_offsets, /term_bytes     names of columns          [offsets[r], offsets[r + 1])
+//   /row blocks             the row blocks, one behind the other
+//   /row_block_offsets      int64[row blocks + 1]: bytes [offsets[f], offsets[f + 1]) are row block
+//   f /row_block_digests      uint64[row blocks, 2]: XXH3-128 of its canonical rows /row_block_nnz
+//   int64[row blocks] /id_offsets, /id_bytes         names of rows, where there are any: id r is
+//   bytes /term_offsets, /term_bytes     names of columns          [offsets[r], offsets[r + 1])
 //
 // Attributes of the root say what the file is, its shape and what was irregular in its source.
 
@@ -34,7 +33,7 @@ std::unique_ptr<MatrixSource> open_block_sparse_store(FileCalls& calls, const st
 
 /// Bytes of a store by what they hold.
 struct StoreSizes {
-  std::int64_t rows = 0;  ///< frames and their offsets
+  std::int64_t rows = 0;  ///< row blocks and their offsets
   std::int64_t survey = 0;
   std::int64_t ids = 0;
   std::int64_t vocabulary = 0;
@@ -55,8 +54,8 @@ struct StoreFacts {
   TextList terms;                      ///< one a column, or none
 };
 
-/// Writes a store, frame by frame, with bounded memory. The file appears under its name when
-/// `finish` returns; until then there is a temporary neighbour, which goes with the writer.
+/// Writes a store, row block by row block, with bounded memory. The file appears under its name
+/// when `finish` returns; until then there is a temporary neighbour, which goes with the writer.
 class StoreWriter {
  public:
   StoreWriter(FileCalls& calls, std::string path);
@@ -64,7 +63,7 @@ class StoreWriter {
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
-  /// The next frame of canonical rows: 1,024 of them, fewer only in the last call.
+  /// The next row block of canonical rows: 1,024 of them, fewer only in the last call.
   void append(CsrView canonical);
   /// Writes what else there is, syncs and renames. Columns must lie below `facts.columns`.
   StoreSizes finish(const StoreFacts& facts);
@@ -83,8 +82,8 @@ class StoreWriter {
   std::string path_;
   std::unique_ptr<Layout> layout_;  // the open HDF5 file
   File file_;                       // the same file, for the bytes of arrays
-  std::vector<std::byte> pending_;  // frames that are not written yet
-  std::vector<std::int64_t> frame_offsets_{0};
+  std::vector<std::byte> pending_;  // row blocks that are not written yet
+  std::vector<std::int64_t> row_block_offsets_{0};
   RowSurvey survey_;
   std::int64_t rows_ = 0;
   std::int64_t nnz_ = 0;

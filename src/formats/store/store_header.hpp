@@ -13,10 +13,10 @@ namespace bulksim {
 
 /// The arrays of a store, in the order in which they lie.
 enum class StoreArray {
-  kFrames,
-  kFrameOffsets,
-  kFrameDigests,
-  kFrameNnz,
+  kRowBlocks,
+  kRowBlockOffsets,
+  kRowBlockDigests,
+  kRowBlockNnz,
   kIdOffsets,
   kIdBytes,
   kTermOffsets,
@@ -27,7 +27,7 @@ inline constexpr std::size_t kStoreArrays = 8;
 struct ArrayPlace {
   std::int64_t at = 0;
   std::int64_t bytes = 0;
-  std::uint32_t crc = 0;  // CRC32C; 0 for the frames, which have their own
+  std::uint32_t crc = 0;  // CRC32C; 0 for the row blocks, which have their own
   std::uint32_t is_there = 0;
 };
 
@@ -59,8 +59,9 @@ static_assert(sizeof(StoreHeader) == 304, "no padding, so every byte is checked"
 inline StoreSizes sizes_of(const StoreHeader& header) {
   using enum StoreArray;
   const auto bytes = [&](StoreArray array) { return header.place(array).bytes; };
-  return {bytes(kFrames) + bytes(kFrameOffsets), bytes(kFrameDigests) + bytes(kFrameNnz),
-          bytes(kIdOffsets) + bytes(kIdBytes), bytes(kTermOffsets) + bytes(kTermBytes)};
+  return {bytes(kRowBlocks) + bytes(kRowBlockOffsets),
+          bytes(kRowBlockDigests) + bytes(kRowBlockNnz), bytes(kIdOffsets) + bytes(kIdBytes),
+          bytes(kTermOffsets) + bytes(kTermBytes)};
 }
 
 }  // namespace bulksim

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie");
 
-/// Frames are written in pieces of about this size.
+/// Row blocks are written in pieces of about this size.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 std::string temporary_name(const std::string& path) {
@@ -84,23 +84,23 @@ StoreWriter::~StoreWriter() {
 }
 
 void StoreWriter::append(CsrView canonical) {
-  BULKSIM_EXPECT(rows_ % kFrameRows == 0 && canonical.rows() <= kFrameRows);
+  BULKSIM_EXPECT(rows_ % kRowBlockRows == 0 && canonical.rows() <= kRowBlockRows);
   const std::size_t before = pending_.size();
-  encode_frame(canonical, pending_);
-  frame_offsets_.push_back(frame_offsets_.back() +
-                           static_cast<std::int64_t>(pending_.size() - before));
-  survey_.frame_digests.push_back(frame_digest(canonical));
-  survey_.frame_nnz.push_back(canonical.nnz());
+  encode_row_block(canonical, pending_);
+  row_block_offsets_.push_back(row_block_offsets_.back() +
+                               static_cast<std::int64_t>(pending_.size() - before));
+  survey_.row_block_digests.push_back(row_block_digest(canonical));
+  survey_.row_block_nnz.push_back(canonical.nnz());
   survey_.longest_row = std::max(survey_.longest_row, longest_row(canonical));
   rows_ += canonical.rows();
   nnz_ += canonical.nnz();
   if (pending_.size() >= kBytesAtOnce) flush();
 }
 
-/// The frames lie where HDF5 will put the first array, of which it does not know yet.
+/// The row blocks lie where HDF5 will put the first array, of which it does not know yet.
 void StoreWriter::flush() {
   const auto size = static_cast<std::int64_t>(pending_.size());
-  file_.write(pending_, h5::kArraysAt + frame_offsets_.back() - size);
+  file_.write(pending_, h5::kArraysAt + row_block_offsets_.back() - size);
   pending_.clear();
 }
 
@@ -135,20 +135,24 @@ StoreHeader StoreWriter::header_of(const StoreFacts& facts) const {
 void StoreWriter::write_arrays(const StoreFacts& facts, StoreHeader& header) const {
   using enum StoreArray;
   using enum h5::Element;
-  const auto frames = static_cast<hsize_t>(survey_.frame_digests.size());
-  ArrayPlace& rows = header.arrays[static_cast<std::size_t>(kFrames)];
+  const auto row_blocks = static_cast<hsize_t>(survey_.row_block_digests.size());
+  ArrayPlace& rows = header.arrays[static_cast<std::size_t>(kRowBlocks)];
   rows = {h5::create_array(layout_->file, "frames", kByte,
-                           {static_cast<hsize_t>(frame_offsets_.back())}),
-          frame_offsets_.back(), 0, 1};
+                           {static_cast<hsize_t>(row_block_offsets_.back())}),
+          row_block_offsets_.back(), 0, 1};
   if (rows.at != h5::kArraysAt) {
     throw Error(ExitCode::kSoftware, "HDF5 has placed the frames of '" + path_ + "' at byte " +
                                          std::to_string(rows.at) + " instead of " +
                                          std::to_string(h5::kArraysAt));
   }
   std::vector<NewArray> arrays{
-      {kFrameOffsets, "frame_offsets", kInt64, {frames + 1}, bytes_of(frame_offsets_)},
-      {kFrameDigests, "frame_digests", kUint64, {frames, 2}, bytes_of(survey_.frame_digests)},
-      {kFrameNnz, "frame_nnz", kInt64, {frames}, bytes_of(survey_.frame_nnz)}};
+      {kRowBlockOffsets, "frame_offsets", kInt64, {row_blocks + 1}, bytes_of(row_block_offsets_)},
+      {kRowBlockDigests,
+       "frame_digests",
+       kUint64,
+       {row_blocks, 2},
+       bytes_of(survey_.row_block_digests)},
+      {kRowBlockNnz, "frame_nnz", kInt64, {row_blocks}, bytes_of(survey_.row_block_nnz)}};
   add_texts(facts.ids, {kIdOffsets, kIdBytes}, {"id_offsets", "id_bytes"}, arrays);
   add_texts(facts.terms, {kTermOffsets, kTermBytes}, {"term_offsets", "term_bytes"}, arrays);
   for (const NewArray& array : arrays) {

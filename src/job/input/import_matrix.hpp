@@ -18,8 +18,8 @@ struct ImportOptions {
 };
 
 /// Writes the rows of a matrix of any known format into a store, in canonical form, with their
-/// survey, names of rows and terms of columns. Memory is bounded by a few frames, the names and the
-/// terms; csc and coo take more (`open_npz`).
+/// survey, names of rows and terms of columns. Memory is bounded by a few row blocks, the names and
+/// the terms; csc and coo take more (`open_npz`).
 ///
 /// The store appears when it is whole: a killed import leaves none. Throws Error (65) for bad data
 /// and when a file of names has another number of lines than there are rows or columns.

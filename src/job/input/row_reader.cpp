@@ -22,26 +22,29 @@ QuantizedRows RowReader::read(RowRange range) {
 }
 
 void RowReader::append(RowRange range, QuantizedRows& out) {
-  // whole frames, so that each can be compared with its digest
-  const RowRange frames{range.begin / kFrameRows * kFrameRows,
-                        std::min(divide_up(range.end, kFrameRows) * kFrameRows, survey_.rows)};
-  source_.read(frames, rows_);
+  // whole row blocks, so that each can be compared with its digest
+  const RowRange row_blocks{
+      range.begin / kRowBlockRows * kRowBlockRows,
+      std::min(divide_up(range.end, kRowBlockRows) * kRowBlockRows, survey_.rows)};
+  source_.read(row_blocks, rows_);
   if (!survey_.counts.all_canonical()) {
-    canonicalize(rows_, Irregular::kAccept, source_.info().path, frames.begin);
+    canonicalize(rows_, Irregular::kAccept, source_.info().path, row_blocks.begin);
   }
-  for (std::int64_t begin = frames.begin; begin < frames.end; begin += kFrameRows) {
-    const std::int64_t end = std::min(begin + kFrameRows, frames.end);
-    const CsrView frame = rows_.view().slice({begin - frames.begin, end - frames.begin});
-    if (frame_digest(frame) !=
-        survey_.frames[static_cast<std::size_t>(begin / kFrameRows)].digest) {
+  for (std::int64_t begin = row_blocks.begin; begin < row_blocks.end; begin += kRowBlockRows) {
+    const std::int64_t end = std::min(begin + kRowBlockRows, row_blocks.end);
+    const CsrView row_block =
+        rows_.view().slice({begin - row_blocks.begin, end - row_blocks.begin});
+    if (row_block_digest(row_block) !=
+        survey_.row_blocks[static_cast<std::size_t>(begin / kRowBlockRows)].digest) {
       throw Error(ExitCode::kTemporary, "'" + source_.info().path +
                                             "' has changed since the run began (rows " +
                                             std::to_string(begin) + " to " + std::to_string(end) +
                                             "); nothing was published, run the same command again");
     }
   }
-  append_quantized_rows(rows_.view().slice({range.begin - frames.begin, range.end - frames.begin}),
-                        arithmetic_, out);
+  append_quantized_rows(
+      rows_.view().slice({range.begin - row_blocks.begin, range.end - row_blocks.begin}),
+      arithmetic_, out);
 }
 
 }  // namespace bulksim

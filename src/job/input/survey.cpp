@@ -11,7 +11,7 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kMostCounters = std::int64_t{1} << 20;
-constexpr std::int64_t kFramesAtOnce = kRowsAtOnce / kFrameRows;
+constexpr std::int64_t kRowBlocksAtOnce = kRowsAtOnce / kRowBlockRows;
 
 template <class T>
 void append(std::vector<std::byte>& out, const T& value) {
@@ -27,37 +27,40 @@ T take(std::span<const std::byte>& in) {
   return value;
 }
 
-/// Frames that one rank surveys.
-RowRange share_of(std::int64_t frames, const Communicator& comm) {
-  return {frames * comm.rank() / comm.size(), frames * (comm.rank() + 1) / comm.size()};
+/// Row blocks that one rank surveys.
+RowRange share_of(std::int64_t row_blocks, const Communicator& comm) {
+  return {row_blocks * comm.rank() / comm.size(), row_blocks * (comm.rank() + 1) / comm.size()};
 }
 
-/// A frame whose rows were read; what its source knows of it is not found out again.
-FrameSurvey survey_frame(const RowSurvey* known, std::int64_t frame, CsrView canonical) {
-  if (known == nullptr) return {frame_digest(canonical), canonical.nnz(), 0};
-  const auto at = static_cast<std::size_t>(frame);
-  return {known->frame_digests[at], known->frame_nnz[at], 0};
+/// A row block whose rows were read; what its source knows of it is not found out again.
+RowBlockSurvey survey_row_block(const RowSurvey* known, std::int64_t row_block, CsrView canonical) {
+  if (known == nullptr) return {row_block_digest(canonical), canonical.nnz(), 0};
+  const auto at = static_cast<std::size_t>(row_block);
+  return {known->row_block_digests[at], known->row_block_nnz[at], 0};
 }
 
-/// One side, this rank's frames only. `see` gets the canonical rows of each frame.
+/// One side, this rank's row blocks only. `see` gets the canonical rows of each row block.
 template <class See>
-InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange frames,
+InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange row_blocks,
                          See&& see) {
   InputSurvey survey;
   CsrMatrix rows;
-  for (std::int64_t frame = frames.begin; frame < frames.end; frame += kFramesAtOnce) {
+  for (std::int64_t row_block = row_blocks.begin; row_block < row_blocks.end;
+       row_block += kRowBlocksAtOnce) {
     const RowRange range{
-        frame * kFrameRows,
-        std::min(std::min(frame + kFramesAtOnce, frames.end) * kFrameRows, source.info().rows)};
+        row_block * kRowBlockRows,
+        std::min(std::min(row_block + kRowBlocksAtOnce, row_blocks.end) * kRowBlockRows,
+                 source.info().rows)};
     source.read(range, rows);
     if (source.survey() == nullptr) {
       survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
       survey.longest_row = std::max(survey.longest_row, longest_row(rows.view()));
     }
-    for (std::int64_t begin = 0; begin < rows.rows(); begin += kFrameRows) {
-      const CsrView view = rows.view().slice({begin, std::min(begin + kFrameRows, rows.rows())});
-      survey.frames.push_back(survey_frame(source.survey(), frame + begin / kFrameRows, view));
-      survey.frames.back().work = see(view);
+    for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
+      const CsrView view = rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())});
+      survey.row_blocks.push_back(
+          survey_row_block(source.survey(), row_block + begin / kRowBlockRows, view));
+      survey.row_blocks.back().work = see(view);
     }
   }
   return survey;
@@ -69,8 +72,8 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
   append(bytes, share.longest_row);
   append(bytes, share.counts);
   append(bytes, share.values);
-  for (const FrameSurvey& frame : share.frames)
-    append(bytes, frame);
+  for (const RowBlockSurvey& row_block : share.row_blocks)
+    append(bytes, row_block);
   std::vector<std::byte> all;
   for (const auto& one : comm.gather(bytes)) {
     append(all, static_cast<std::int64_t>(one.size()));
@@ -90,7 +93,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     survey.counts += take<HygieneCounts>(one);
     survey.values += take<ValueFacts>(one);
     while (!one.empty())
-      survey.frames.push_back(take<FrameSurvey>(one));
+      survey.row_blocks.push_back(take<RowBlockSurvey>(one));
   }
   if (source.survey() != nullptr) {
     survey.longest_row = source.survey()->longest_row;
@@ -103,15 +106,15 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
 
 std::int64_t InputSurvey::nnz() const {
   std::int64_t sum = 0;
-  for (const FrameSurvey& frame : frames)
-    sum += frame.nnz;
+  for (const RowBlockSurvey& row_block : row_blocks)
+    sum += row_block.nnz;
   return sum;
 }
 
 Digest InputSurvey::content() const {
   Hasher hasher;
-  for (const FrameSurvey& frame : frames) {
-    const std::uint64_t words[] = {frame.digest.high, frame.digest.low};
+  for (const RowBlockSurvey& row_block : row_blocks) {
+    const std::uint64_t words[] = {row_block.digest.high, row_block.digest.low};
     hasher.update(std::as_bytes(std::span(words)));
   }
   return hasher.digest();
@@ -119,20 +122,22 @@ Digest InputSurvey::content() const {
 
 std::int64_t InputSurvey::nnz_of(RowRange range) const {
   std::int64_t sum = 0;
-  for (std::int64_t frame = range.begin / kFrameRows; frame * kFrameRows < range.end; ++frame) {
-    sum += frames[static_cast<std::size_t>(frame)].nnz;
+  for (std::int64_t row_block = range.begin / kRowBlockRows; row_block * kRowBlockRows < range.end;
+       ++row_block) {
+    sum += row_blocks[static_cast<std::size_t>(row_block)].nnz;
   }
   return sum;
 }
 
 std::int64_t InputSurvey::work_of(RowRange range) const {
   std::int64_t sum = 0;
-  for (std::int64_t frame = range.begin / kFrameRows; frame * kFrameRows < range.end; ++frame) {
-    const std::int64_t begin = frame * kFrameRows;
-    const std::int64_t size = std::min(kFrameRows, rows - begin);
+  for (std::int64_t row_block = range.begin / kRowBlockRows; row_block * kRowBlockRows < range.end;
+       ++row_block) {
+    const std::int64_t begin = row_block * kRowBlockRows;
+    const std::int64_t size = std::min(kRowBlockRows, rows - begin);
     const std::int64_t covered = std::min(range.end, begin + size) - std::max(range.begin, begin);
-    // work * covered may pass 2^63 only for more than 2^53 multiply-adds a frame
-    sum += frames[static_cast<std::size_t>(frame)].work / size * covered;
+    // work * covered may pass 2^63 only for more than 2^53 multiply-adds a row block
+    sum += row_blocks[static_cast<std::size_t>(row_block)].work / size * covered;
   }
   return sum;
 }
@@ -153,8 +158,8 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   ValueFacts item_values;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
   run_collectively(comm, [&] {
-    const auto frames = share_of(divide_up(queries.info().rows, kFrameRows), comm);
-    surveys.queries = survey_share(queries, irregular, frames, [&](CsrView view) {
+    const auto row_blocks = share_of(divide_up(queries.info().rows, kRowBlockRows), comm);
+    surveys.queries = survey_share(queries, irregular, row_blocks, [&](CsrView view) {
       if (metric == Metric::kDot) query_values += value_facts(view);
       for (std::int64_t row = 0; row < view.rows(); ++row)
         frequency.add(view.columns_of(row));
@@ -163,8 +168,8 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   });
   comm.all_reduce_sum(frequency.counts());
   run_collectively(comm, [&] {
-    const auto frames = share_of(divide_up(items.info().rows, kFrameRows), comm);
-    surveys.items = survey_share(items, irregular, frames, [&](CsrView view) {
+    const auto row_blocks = share_of(divide_up(items.info().rows, kRowBlockRows), comm);
+    surveys.items = survey_share(items, irregular, row_blocks, [&](CsrView view) {
       if (metric == Metric::kDot) item_values += value_facts(view);
       std::int64_t work = 0;
       for (std::int64_t row = 0; row < view.rows(); ++row) {

@@ -15,13 +15,13 @@
 
 namespace bulksim {
 
-/// What one frame of 1,024 rows tells; the last frame of an input may be shorter.
-struct FrameSurvey {
-  Digest digest;          ///< `frame_digest` of the canonical rows
+/// What one row block of 1,024 rows tells; the last row block of an input may be shorter.
+struct RowBlockSurvey {
+  Digest digest;          ///< `row_block_digest` of the canonical rows
   std::int64_t nnz = 0;   ///< of the canonical rows
   std::int64_t work = 0;  ///< useful multiply-adds against all queries (items only)
 
-  bool operator==(const FrameSurvey&) const = default;
+  bool operator==(const RowBlockSurvey&) const = default;
 };
 
 /// What the ids of the rows of one side are, in short.
@@ -39,16 +39,16 @@ struct InputSurvey {
   std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
   HygieneCounts counts;
   ValueFacts values;  ///< of Metric::kDot only
-  std::vector<FrameSurvey> frames;
+  std::vector<RowBlockSurvey> row_blocks;
   std::optional<IdInfo> ids;         ///< of the rows, where they have ids; known at rank 0
   std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
 
   std::int64_t nnz() const;
-  /// XXH3-128 over the digests of the frames.
+  /// XXH3-128 over the digests of the row blocks.
   Digest content() const;
-  /// Nonzeros of the rows of a range, rounded up to whole frames.
+  /// Nonzeros of the rows of a range, rounded up to whole row blocks.
   std::int64_t nnz_of(RowRange rows) const;
-  /// Useful multiply-adds of the rows of a range, in proportion to the frames it covers.
+  /// Useful multiply-adds of the rows of a range, in proportion to the row blocks it covers.
   std::int64_t work_of(RowRange rows) const;
 };
 
@@ -72,8 +72,8 @@ struct Surveys {
   InputSurvey items;
 };
 
-/// Surveys queries and items; the ranks share the frames. Every rank gets the whole result. Where a
-/// source carries its survey, its rows are only read for the cost.
+/// Surveys queries and items; the ranks share the row blocks. Every rank gets the whole result.
+/// Where a source carries its survey, its rows are only read for the cost.
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm, Metric metric = Metric::kCosine);
 

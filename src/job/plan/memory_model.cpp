@@ -17,7 +17,7 @@ constexpr int kMostWriters = 16;     // threads that hash and write what comes d
 constexpr int kTilesOnTheirWay = 4;  // beside those that are being written
 
 std::int64_t rounded(std::int64_t rows, std::int64_t total) {
-  return std::min(divide_up(rows, kFrameRows) * kFrameRows, total);
+  return std::min(divide_up(rows, kRowBlockRows) * kRowBlockRows, total);
 }
 
 std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::int64_t query_nnz,

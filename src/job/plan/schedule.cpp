@@ -95,7 +95,7 @@ void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& r
 /// The first choice on processors: short chunks, so that the threads begin early and end together,
 /// and for each thread one at work and one that waits.
 void fit_processors(const Plan& plan, const RankResources& resources, Schedule& schedule) {
-  schedule.chunk_columns = divide_up(kFrameRows, plan.grid.tile().items);
+  schedule.chunk_columns = divide_up(kRowBlockRows, plan.grid.tile().items);
   schedule.chunk_limit = "a column of tiles, or 1,024 items";
   schedule.chunks_in_flight = 2 * std::int64_t{resources.threads};
 }

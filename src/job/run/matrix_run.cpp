@@ -60,12 +60,12 @@ std::vector<std::int64_t> done_before(const std::vector<std::int64_t>& to_do, st
 /// One run, step by step; what a step finds out the next ones use.
 class MatrixRun {
  public:
-  MatrixRun(const SeedStaging& seed, RunFrame& frame) : seed_(seed), frame_(frame) {}
+  MatrixRun(const SeedStaging& seed, RunSession& session) : seed_(seed), session_(session) {}
 
   std::string run();
 
  private:
-  const Plan& plan() const { return frame_.plan(); }
+  const Plan& plan() const { return session_.plan(); }
   void check_size();
   void announce_time();
   void take_up();
@@ -74,7 +74,7 @@ class MatrixRun {
   std::string publish_as_rank_0();
 
   const SeedStaging& seed_;
-  RunFrame& frame_;
+  RunSession& session_;
   PartSet parts_;
   TilesLeft work_;
   std::int64_t outside_ = 0;  ///< values of this attempt that are no cosine
@@ -82,55 +82,56 @@ class MatrixRun {
 };
 
 std::string MatrixRun::run() {
-  frame_.set_up();
-  std::string published = frame_.find_published();
+  session_.set_up();
+  std::string published = session_.find_published();
   if (!published.empty()) return published;
-  parts_ = make_layout(plan(), *frame_.directory);
+  parts_ = make_layout(plan(), *session_.directory);
   check_size();
-  frame_.take_output();
+  session_.take_output();
   announce_time();
   take_up();
   if (!work_.result.empty()) return work_.result;
   if (!work_.sealed) compute();
-  frame_.report.output_bytes = output_bytes(plan().grid, parts_);
-  return frame_.publish([this] { return publish_as_rank_0(); });
+  session_.report.output_bytes = output_bytes(plan().grid, parts_);
+  return session_.publish([this] { return publish_as_rank_0(); });
 }
 
 void MatrixRun::check_size() {
-  run_collectively(frame_.comm(), [&] {
-    if (frame_.comm().rank() != 0) return;
-    check_output_size(frame_.config, plan(), parts_, frame_.context);
+  run_collectively(session_.comm(), [&] {
+    if (session_.comm().rank() != 0) return;
+    check_output_size(session_.config, plan(), parts_, session_.context);
   });
 }
 
 void MatrixRun::announce_time() {
   if (output_bytes(plan().grid, parts_) < kWorthATrial) return;
-  const Trial trial = run_trial(frame_.config, frame_.setup, frame_.context);
-  frame_.context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
-                          {{"seconds", trial.seconds}});
+  const Trial trial = run_trial(session_.config, session_.setup, session_.context);
+  session_.context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
+                            {{"seconds", trial.seconds}});
 }
 
 void MatrixRun::take_up() {
-  work_ = resume_tiles(frame_.config, plan(), parts_, *frame_.directory,
-                       frame_.setup.resources.threads, seed_, frame_.context);
-  frame_.begin_attempt(work_);
-  frame_.report.rehashed_tiles = work_.rehashed;
-  frame_.report.damaged_tiles = work_.damaged;
+  work_ = resume_tiles(session_.config, plan(), parts_, *session_.directory,
+                       session_.setup.resources.threads, seed_, session_.context);
+  session_.begin_attempt(work_);
+  session_.report.rehashed_tiles = work_.rehashed;
+  session_.report.damaged_tiles = work_.damaged;
 }
 
 void MatrixRun::compute() {
-  Communicator& comm = frame_.comm();
-  const auto shares = share_tiles(work_.to_do, plan(), frame_.setup.surveys.items, comm.size());
+  Communicator& comm = session_.comm();
+  const auto shares = share_tiles(work_.to_do, plan(), session_.setup.surveys.items, comm.size());
   const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
-  frame_.begin("compute");
+  session_.begin("compute");
   const TileOutcome outcome =
-      compute_tiles({frame_.config, frame_.setup, parts_,
-                     frame_.directory->journal_path(work_.attempt, comm.rank()), work_.attempt,
-                     frame_.before_tile(), tiles, std::ssize(work_.to_do)},
-                    frame_.timer, frame_.context);
+      compute_tiles({session_.config, session_.setup, parts_,
+                     session_.directory->journal_path(work_.attempt, comm.rank()), work_.attempt,
+                     session_.before_tile(), tiles, std::ssize(work_.to_do)},
+                    session_.timer, session_.context);
   comm.wait_for_all();
-  frame_.report.take(outcome);
-  end_if_stopped(outcome.stopped, outcome.done, work_.resumed, plan().grid.count(), frame_.context);
+  session_.report.take(outcome);
+  end_if_stopped(outcome.stopped, outcome.done, work_.resumed, plan().grid.count(),
+                 session_.context);
   std::array<std::int64_t, 1> outside{outcome.outside};
   comm.all_reduce_sum(outside);
   outside_ = outside[0];
@@ -140,14 +141,14 @@ void MatrixRun::compute() {
 
 /// `tiles` are those that this rank has computed; with those of earlier attempts each has one rank.
 void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
-  frame_.timer.begin("block sums");
-  Communicator& comm = frame_.comm();
-  const RunSetup& setup = frame_.setup;
+  session_.timer.begin("block sums");
+  Communicator& comm = session_.comm();
+  const RunSetup& setup = session_.setup;
   const auto earlier = share_tiles(done_before(work_.to_do, plan().grid.count()), plan(),
                                    setup.surveys.items, comm.size());
   const auto& mine = earlier[static_cast<std::size_t>(comm.rank())];
   tiles.insert(tiles.end(), mine.begin(), mine.end());
-  PartialFiles partials(frame_.context.calls, plan().grid, parts_.partials, parts_.layouts,
+  PartialFiles partials(session_.context.calls, plan().grid, parts_.partials, parts_.layouts,
                         TileAccess::kRead);
   Communicator& sums = setup.devices.world ? *setup.devices.world : comm;
   blocks_ = reduce_block_sums(
@@ -156,21 +157,21 @@ void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
 }
 
 std::string MatrixRun::publish_as_rank_0() {
-  RunDirectory& directory = *frame_.directory;
-  FileCalls& calls = frame_.context.calls;
-  if (work_.sealed) return directory.publish_sealed(frame_.still_ours());
-  const RunSetup& setup = frame_.setup;
+  RunDirectory& directory = *session_.directory;
+  FileCalls& calls = session_.context.calls;
+  if (work_.sealed) return directory.publish_sealed(session_.still_ours());
+  const RunSetup& setup = session_.setup;
   Publication publication{
-      frame_.config,
+      session_.config,
       plan(),
       parts_,
       work_.digests,
       std::nullopt,
       setup.surveys.queries.counts.zero_rows + setup.surveys.items.counts.zero_rows,
-      [&] { return reread_result_ids(frame_); },
-      frame_.report.to_json(frame_.timer),
+      [&] { return reread_result_ids(session_); },
+      session_.report.to_json(session_.timer),
       setup.resources.threads,
-      frame_.still_ours()};
+      session_.still_ours()};
   if (blocks_) {
     publication.blocks = &*blocks_;
   } else if (setup.estimate) {
@@ -183,9 +184,9 @@ std::string MatrixRun::publish_as_rank_0() {
 }  // namespace
 
 std::string run_matrix(const JobConfig& config, const SeedStaging& seed, JobContext context) {
-  RunFrame frame(config, context);
-  MatrixRun run(seed, frame);
-  return run_and_tell(frame, [&] { return run.run(); });
+  RunSession session(config, context);
+  MatrixRun run(seed, session);
+  return run_and_tell(session, [&] { return run.run(); });
 }
 
 }  // namespace bulksim

@@ -31,12 +31,12 @@ constexpr std::int64_t kPairBytes = 8;
 /// One run, step by step; what a step finds out the next ones use.
 class PairsRun {
  public:
-  explicit PairsRun(RunFrame& frame) : frame_(frame) {}
+  explicit PairsRun(RunSession& session) : session_(session) {}
 
   std::string run();
 
  private:
-  const Plan& plan() const { return frame_.plan(); }
+  const Plan& plan() const { return session_.plan(); }
   void check_known_size();
   void compute();
   void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
@@ -45,7 +45,7 @@ class PairsRun {
   void tell_bounds();
   std::string publish_as_rank_0();
 
-  RunFrame& frame_;
+  RunSession& session_;
   PairsLeft work_;
   std::int64_t limit_ = 0;
   bool stopped_ = false;
@@ -54,16 +54,16 @@ class PairsRun {
 };
 
 std::string PairsRun::run() {
-  frame_.set_up();
-  std::string published = frame_.find_published();
+  session_.set_up();
+  std::string published = session_.find_published();
   if (!published.empty()) return published;
-  run_collectively(frame_.comm(), [&] { check_known_size(); });
-  frame_.take_output();
-  work_ = resume_pairs(frame_.config, plan(), *frame_.directory, frame_.context);
-  frame_.begin_attempt(work_);
+  run_collectively(session_.comm(), [&] { check_known_size(); });
+  session_.take_output();
+  work_ = resume_pairs(session_.config, plan(), *session_.directory, session_.context);
+  session_.begin_attempt(work_);
   if (!work_.result.empty()) return work_.result;
   if (!work_.sealed) compute();
-  return frame_.publish([this] { return publish_as_rank_0(); });
+  return session_.publish([this] { return publish_as_rank_0(); });
 }
 
 /// Bytes that the result may take.
@@ -75,13 +75,13 @@ std::int64_t output_limit(const JobConfig& config, JobContext context) {
 }
 
 std::string PairsRun::limit_text() const {
-  return (frame_.config.max_output ? "--max-output allows " : "half of the free space is ") +
+  return (session_.config.max_output ? "--max-output allows " : "half of the free space is ") +
          bytes_text(limit_);
 }
 
 /// The size of lists of the best is known; that of the others turns out.
 void PairsRun::check_known_size() {
-  limit_ = output_limit(frame_.config, frame_.context);
+  limit_ = output_limit(session_.config, session_.context);
   const ResultCut& cut = *plan().cut;
   if (cut.keep != Keep::kBest) return;
   const std::int64_t bytes = 12 * plan().grid.shape().queries * cut.count;
@@ -92,45 +92,45 @@ void PairsRun::check_known_size() {
 }
 
 void PairsRun::compute() {
-  const int rank = frame_.comm().rank();
+  const int rank = session_.comm().rank();
   const auto shares =
-      share_tiles(work_.to_do, plan(), frame_.setup.surveys.items, frame_.comm().size());
+      share_tiles(work_.to_do, plan(), session_.setup.surveys.items, session_.comm().size());
   const auto& tiles = shares[static_cast<std::size_t>(rank)];
-  frame_.begin("compute");
+  session_.begin("compute");
   if (!tiles.empty()) {
-    PairSegmentFile file(frame_.context.calls,
-                         pair_segment_file(*frame_.directory, work_.first_file + rank),
+    PairSegmentFile file(session_.context.calls,
+                         pair_segment_file(*session_.directory, work_.first_file + rank),
                          plan().id());
     compute_tiles(file, tiles);
-    frame_.timer.begin("sync");
+    session_.timer.begin("sync");
     file.sync();
   }
-  frame_.comm().wait_for_all();
-  frame_.report.computed_tiles = done_;
+  session_.comm().wait_for_all();
+  session_.report.computed_tiles = done_;
   end_if_stopped(stopped_, done_, work_.resumed, work_.resumed + std::ssize(work_.to_do),
-                 frame_.context);
+                 session_.context);
   tell_bounds();
 }
 
 void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles) {
-  Progress progress(frame_.context.log, std::ssize(tiles), 0);
-  PairOutput::Options options{.commit = frame_.config.commit,
+  Progress progress(session_.context.log, std::ssize(tiles), 0);
+  PairOutput::Options options{.commit = session_.config.commit,
                               .mirrored = plan().cut->mirrored,
                               .most_bytes = plan().cut->keep == Keep::kAll ? limit_ : kEveryRow,
-                              .before_tile = frame_.before_tile()};
+                              .before_tile = session_.before_tile()};
   options.too_much = [&](std::int64_t pairs) {
     return too_much(pairs, progress.done() + 1, std::ssize(tiles));
   };
   PairOutput output(plan().grid, file, progress, std::move(options));
-  GuardedPairSink sink(output, frame_.context);
-  const auto backend = make_pair_backend(frame_.setup);
+  GuardedPairSink sink(output, session_.context);
+  const auto backend = make_pair_backend(session_.setup);
   try {
-    stream_pairs(frame_.setup, tiles, *backend, sink);
+    stream_pairs(session_.setup, tiles, *backend, sink);
   } catch (const Stopped&) {
     stopped_ = true;
   }
-  frame_.report.backend = backend->description();
-  frame_.report.recomputed_tiles = backend->recomputed_tiles();
+  session_.report.backend = backend->description();
+  session_.report.recomputed_tiles = backend->recomputed_tiles();
   bounds_ = backend->work();
   done_ = progress.done();
 }
@@ -150,7 +150,7 @@ Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64
 void PairsRun::tell_bounds() {
   std::array<std::int64_t, 5> sums{bounds_.cells, bounds_.skipped, bounds_.candidates,
                                    bounds_.products, bounds_.useful_products};
-  frame_.comm().all_reduce_sum(sums);
+  session_.comm().all_reduce_sum(sums);
   if (sums[0] == 0) return;
   const auto percent = [](std::int64_t part, std::int64_t whole) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -160,14 +160,14 @@ void PairsRun::tell_bounds() {
       "%.1f %% of the multiply-adds done",
       percent(sums[1], sums[0]), percent(sums[2], sums[0]),
       sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
-  frame_.context.log.info("bounds", text,
-                          {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
+  session_.context.log.info("bounds", text,
+                            {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
 }
 
 std::string PairsRun::publish_as_rank_0() {
-  RunDirectory& directory = *frame_.directory;
-  FileCalls& calls = frame_.context.calls;
-  if (work_.sealed) return directory.publish_sealed(frame_.still_ours());
+  RunDirectory& directory = *session_.directory;
+  FileCalls& calls = session_.context.calls;
+  if (work_.sealed) return directory.publish_sealed(session_.still_ours());
   const PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(directory)),
                               plan().id(), plan().grid);
   for (const std::int64_t tile : work_.to_do) {
@@ -178,30 +178,31 @@ std::string PairsRun::publish_as_rank_0() {
                     "command computes them again");
   }
   const auto row_offsets = PairMerge(segments, plan().grid, *plan().cut).row_offsets();
-  frame_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
-  if (plan().cut->keep == Keep::kAll && frame_.report.output_bytes > limit_) {
+  session_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
+  if (plan().cut->keep == Keep::kAll && session_.report.output_bytes > limit_) {
     throw too_much(row_offsets.back(), 1, 1);
   }
-  const Surveys& surveys = frame_.setup.surveys;
-  check_guard_of_inputs(frame_.config, plan(),
+  const Surveys& surveys = session_.setup.surveys;
+  check_guard_of_inputs(session_.config, plan(),
                         surveys.queries.counts.zero_rows + surveys.items.counts.zero_rows,
                         directory, calls);
-  const auto ids = [&] { return reread_result_ids(frame_); };
-  std::string result = publish_pairs(directory,
-                                     {plan(), segments, row_offsets, ids,
-                                      frame_.report.to_json(frame_.timer), frame_.still_ours()},
-                                     calls);
-  frame_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
-                          {{"pairs", row_offsets.back()}});
+  const auto ids = [&] { return reread_result_ids(session_); };
+  std::string result =
+      publish_pairs(directory,
+                    {plan(), segments, row_offsets, ids, session_.report.to_json(session_.timer),
+                     session_.still_ours()},
+                    calls);
+  session_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
+                            {{"pairs", row_offsets.back()}});
   return result;
 }
 
 }  // namespace
 
 std::string run_pairs(const JobConfig& config, JobContext context) {
-  RunFrame frame(config, context);
-  PairsRun run(frame);
-  return run_and_tell(frame, [&] { return run.run(); });
+  RunSession session(config, context);
+  PairsRun run(session);
+  return run_and_tell(session, [&] { return run.run(); });
 }
 
 }  // namespace bulksim

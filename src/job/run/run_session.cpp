@@ -27,7 +27,7 @@ void announce_published(const std::string& result, Log& log) {
 
 }  // namespace
 
-void RunFrame::set_up() {
+void RunSession::set_up() {
   RunDirectory any_plan(context.calls, config.output, Digest{});
   if (needs_import(config, context)) take(any_plan);
   setup = set_up_run(config, any_plan.imports_folder(), context, timer);
@@ -37,7 +37,7 @@ void RunFrame::set_up() {
   directory.emplace(context.calls, config.output, plan().id());
 }
 
-std::string RunFrame::find_published() {
+std::string RunSession::find_published() {
   std::string result = bulksim::find_published(config, plan(), *directory, comm());
   if (result.empty()) return result;
   if (lease) remove_tree(context.calls, directory->imports_folder());
@@ -45,16 +45,16 @@ std::string RunFrame::find_published() {
   return result;
 }
 
-void RunFrame::take_output() {
+void RunSession::take_output() {
   take(*directory);
 }
 
-void RunFrame::take(RunDirectory& output) {
+void RunSession::take(RunDirectory& output) {
   if (!taken) lease = bulksim::take_output(config, output, context);
   taken = true;
 }
 
-void RunFrame::begin_attempt(const WorkLeft& left) {
+void RunSession::begin_attempt(const WorkLeft& left) {
   if (context.failures != nullptr) {
     context.failures->open(directory->errors_folder(), left.attempt);
   }
@@ -63,25 +63,25 @@ void RunFrame::begin_attempt(const WorkLeft& left) {
   if (!left.result.empty()) announce_published(left.result, context.log);
 }
 
-void RunFrame::begin(const std::string& phase) {
+void RunSession::begin(const std::string& phase) {
   timer.begin(phase);
   if (lease) lease->set_phase(phase);
 }
 
-std::function<void()> RunFrame::before_tile() const {
+std::function<void()> RunSession::before_tile() const {
   if (!lease) return nullptr;
   return [this] {
     if (lease->lost()) lease->check();
   };
 }
 
-std::function<void()> RunFrame::still_ours() const {
+std::function<void()> RunSession::still_ours() const {
   return [this] {
     if (lease) lease->check();
   };
 }
 
-std::string RunFrame::publish(const std::function<std::string()>& publish_as_rank_0) {
+std::string RunSession::publish(const std::function<std::string()>& publish_as_rank_0) {
   timer.begin("publish");
   report.collect(config, setup, context.mpi);
   std::string result;
@@ -96,7 +96,7 @@ std::string RunFrame::publish(const std::function<std::string()>& publish_as_ran
   return result;
 }
 
-void RunFrame::tell_metrics(ExitCode code) {
+void RunSession::tell_metrics(ExitCode code) {
   if (comm().rank() != 0) return;
   const bool untouched = code == ExitCode::kCannotCreate || (directory && !lease);
   timer.end();
@@ -104,23 +104,23 @@ void RunFrame::tell_metrics(ExitCode code) {
                 untouched ? MetricsPlace::kFileOnly : MetricsPlace::kOutputToo, context);
 }
 
-std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& work) {
+std::string run_and_tell(RunSession& session, const std::function<std::string()>& work) {
   try {
     std::string result = work();
-    frame.tell_metrics(ExitCode::kOk);
+    session.tell_metrics(ExitCode::kOk);
     return result;
   } catch (const std::exception& failure) {
-    frame.tell_metrics(error_of(failure).code());
+    session.tell_metrics(error_of(failure).code());
     throw;
   }
 }
 
-ResultIds reread_result_ids(const RunFrame& frame) {
-  const JobConfig& config = frame.config;
-  FileCalls& calls = frame.context.calls;
-  const SourcePair& inputs = frame.setup.inputs;
-  return {reread_ids(calls, *inputs.queries, config.query_ids_path(), frame.plan().query_ids),
-          reread_ids(calls, *inputs.items, config.item_ids, frame.plan().item_ids)};
+ResultIds reread_result_ids(const RunSession& session) {
+  const JobConfig& config = session.config;
+  FileCalls& calls = session.context.calls;
+  const SourcePair& inputs = session.setup.inputs;
+  return {reread_ids(calls, *inputs.queries, config.query_ids_path(), session.plan().query_ids),
+          reread_ids(calls, *inputs.items, config.item_ids, session.plan().item_ids)};
 }
 
 void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::int64_t tiles,

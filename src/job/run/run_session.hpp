@@ -18,8 +18,8 @@ namespace bulksim {
 
 /// What every kind of run has around its work, in the order in which it happens: setup, output and
 /// lease, attempt, publication, metrics.
-struct RunFrame {
-  RunFrame(const JobConfig& job_config, JobContext job_context)
+struct RunSession {
+  RunSession(const JobConfig& job_config, JobContext job_context)
       : config(job_config), context(job_context), timer(job_context.watchdog) {}
 
   const JobConfig& config;
@@ -58,11 +58,11 @@ struct RunFrame {
 };
 
 /// Does the work and tells the metrics, whatever becomes of it.
-std::string run_and_tell(RunFrame& frame, const std::function<std::string()>& work);
+std::string run_and_tell(RunSession& session, const std::function<std::string()>& work);
 
 /// The ids of the rows that the plan of a run knows. Throws Error (75) when they are others by
 /// now.
-ResultIds reread_result_ids(const RunFrame& frame);
+ResultIds reread_result_ids(const RunSession& session);
 
 /// Ends all ranks alike when any has stopped, with an CollectiveError (75). `done` are the tiles of
 /// this rank, `resumed` those of earlier attempts. A collective.

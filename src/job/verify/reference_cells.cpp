@@ -26,7 +26,7 @@ struct Rows {
   std::vector<double> norms;
 };
 
-/// Reads rows frame by frame and keeps the digest of all frames read so far.
+/// Reads rows row block by row block and keeps the digest of all row blocks read so far.
 class DigestedReader {
  public:
   DigestedReader(const MatrixSource& source, FixedPoint arithmetic)
@@ -50,14 +50,14 @@ class DigestedReader {
     return rows;
   }
 
-  /// XXH3-128 over the digests of all frames, as a survey makes it.
+  /// XXH3-128 over the digests of all row blocks, as a survey makes it.
   Digest content() const {
     Hasher hasher;
     CsrMatrix rows;
-    for (std::int64_t begin = 0; begin < this->rows(); begin += kFrameRows) {
-      source_.read({begin, std::min(begin + kFrameRows, this->rows())}, rows);
+    for (std::int64_t begin = 0; begin < this->rows(); begin += kRowBlockRows) {
+      source_.read({begin, std::min(begin + kRowBlockRows, this->rows())}, rows);
       canonicalize(rows, Irregular::kAccept, path(), begin);
-      const Digest digest = frame_digest(rows.view());
+      const Digest digest = row_block_digest(rows.view());
       const std::uint64_t words[] = {digest.high, digest.low};
       hasher.update(std::as_bytes(std::span(words)));
     }

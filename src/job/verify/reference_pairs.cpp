@@ -15,23 +15,23 @@ namespace {
 
 constexpr std::int64_t kQueriesComputed = 64;
 
-/// The rows of an input quantized, frame by frame; `take` gets the number of the first as well.
-/// Throws Error (65) when the whole content is not what is `wanted`.
+/// The rows of an input quantized, row block by row block; `take` gets the number of the first as
+/// well. Throws Error (65) when the whole content is not what is `wanted`.
 template <class Take>
 void stream_units(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
                   Take&& take) {
   const std::string& path = source.info().path;
   Hasher content;
-  CsrMatrix frame;
+  CsrMatrix row_block;
   QuantizedRows units;
-  for (std::int64_t first = 0; first < source.info().rows; first += kFrameRows) {
-    source.read({first, std::min(first + kFrameRows, source.info().rows)}, frame);
-    canonicalize(frame, Irregular::kAccept, path, first);
-    const Digest digest = frame_digest(frame.view());
+  for (std::int64_t first = 0; first < source.info().rows; first += kRowBlockRows) {
+    source.read({first, std::min(first + kRowBlockRows, source.info().rows)}, row_block);
+    canonicalize(row_block, Irregular::kAccept, path, first);
+    const Digest digest = row_block_digest(row_block.view());
     const std::uint64_t words[] = {digest.high, digest.low};
     content.update(std::as_bytes(std::span(words)));
     units.clear();
-    append_quantized_rows(frame.view(), arithmetic, units);
+    append_quantized_rows(row_block.view(), arithmetic, units);
     take(first, units);
   }
   if (content.digest() == wanted) return;

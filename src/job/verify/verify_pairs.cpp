@@ -82,11 +82,11 @@ void verify_h5(const PairFileReader& reader, std::optional<ResultCut> cut, const
 /// Every member of the archive is read, and so are its checksums.
 void verify_npz(FileCalls& calls, const std::string& path, Faults& faults) {
   const auto rows = open_npz(calls, path);
-  CsrMatrix frame;
-  for (std::int64_t query = 0; rows->next(frame); query += frame.rows()) {
-    for (std::int64_t at = 0; at < frame.rows(); ++at) {
+  CsrMatrix row_block;
+  for (std::int64_t query = 0; rows->next(row_block); query += row_block.rows()) {
+    for (std::int64_t at = 0; at < row_block.rows(); ++at) {
       PairRow row{query + at, {}};
-      const CsrView view = frame.view();
+      const CsrView view = row_block.view();
       for (std::size_t k = 0; k < view.columns_of(at).size(); ++k) {
         row.pairs.push_back(
             {std::int64_t{view.columns_of(at)[k]}, static_cast<float>(view.values_of(at)[k])});

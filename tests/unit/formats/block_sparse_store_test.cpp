@@ -38,8 +38,8 @@ class BlockSparseStoreTest : public testing::Test {
   std::string write(const CsrMatrix& rows, StoreFacts facts = {}) {
     facts.columns = rows.columns;
     StoreWriter writer(calls_, path_);
-    for (std::int64_t begin = 0; begin < rows.rows(); begin += kFrameRows) {
-      writer.append(rows.view().slice({begin, std::min(begin + kFrameRows, rows.rows())}));
+    for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
+      writer.append(rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())}));
     }
     sizes_ = writer.finish(facts);
     return path_;
@@ -110,7 +110,7 @@ TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
   const CsrView second = rows.view().slice({1024, 1500});
   const RowSurvey expected{longest_row(rows.view()),
                            facts.counts,
-                           {frame_digest(first), frame_digest(second)},
+                           {row_block_digest(first), row_block_digest(second)},
                            {first.nnz(), second.nnz()}};
   ASSERT_NE(store->survey(), nullptr);
   EXPECT_EQ(*store->survey(), expected);
@@ -169,16 +169,16 @@ TEST_F(BlockSparseStoreTest, IsAnHdf5FileThatSaysWhatItIs) {
   const hid_t attribute = H5Aopen(file, "nonzeros", H5P_DEFAULT);
   H5Aread(attribute, H5T_NATIVE_INT64, &nonzeros);
   H5Aclose(attribute);
-  std::vector<std::int64_t> frame_nnz(2);
+  std::vector<std::int64_t> row_block_nnz(2);
   const hid_t array = H5Dopen2(file, "frame_nnz", H5P_DEFAULT);
   const herr_t status =
-      H5Dread(array, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, frame_nnz.data());
+      H5Dread(array, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, row_block_nnz.data());
   H5Dclose(array);
   H5Fclose(file);
 
   EXPECT_EQ(nonzeros, rows.nnz());
   EXPECT_GE(status, 0);
-  EXPECT_EQ(frame_nnz[0] + frame_nnz[1], rows.nnz());
+  EXPECT_EQ(row_block_nnz[0] + row_block_nnz[1], rows.nnz());
 }
 
 TEST_F(BlockSparseStoreTest, ManyThreadsReadAtOnce) {
@@ -229,7 +229,7 @@ TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNoStore) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr(path_), HasSubstr("is no store")));
 }
 
-TEST_F(BlockSparseStoreTest, ADamagedFrameIsNamedByItsRows) {
+TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsNamedByItsRows) {
   write(random_rows(2000, 50, 3, 11));
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(65536 + 200) << "xyz";
   const auto store = open_matrix(calls_, path_);

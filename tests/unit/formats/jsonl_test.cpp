@@ -143,7 +143,7 @@ TEST_F(JsonlTest, ALineOfTenMegabytesIsRead) {
   EXPECT_EQ(all.rows[1].size(), 500'001u);
 }
 
-TEST_F(JsonlTest, ManyRowsComeInFrames) {
+TEST_F(JsonlTest, ManyRowsComeInRowBlocks) {
   std::string content;
   for (int row = 0; row < 3000; ++row) {
     content += "{\"id\": " + std::to_string(row) + ", \"vector\": {\"t" +
@@ -155,7 +155,7 @@ TEST_F(JsonlTest, ManyRowsComeInFrames) {
 
   stream->next(rows);
 
-  EXPECT_EQ(rows.rows(), kFrameRows);
+  EXPECT_EQ(rows.rows(), kRowBlockRows);
   const Read all = read(content);
   EXPECT_EQ(all.rows.size(), 3000u);
   EXPECT_EQ(all.rows[2999], (Entries{{2999 % 700, 2999.0}}));

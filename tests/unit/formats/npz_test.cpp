@@ -98,7 +98,7 @@ TEST_F(NpzTest, GivesRowsAsTheyAreStored) {
   EXPECT_EQ(read_back.columns, 9);
 }
 
-TEST_F(NpzTest, GivesLongMatricesInFrames) {
+TEST_F(NpzTest, GivesLongMatricesInRowBlocks) {
   const CsrMatrix matrix = random_rows(5000, 3000, 8, 1);
   for (const int method : {0, 8}) {
     NpzOptions options;
@@ -109,7 +109,7 @@ TEST_F(NpzTest, GivesLongMatricesInFrames) {
 
     stream->next(rows);
 
-    EXPECT_EQ(rows.rows(), kFrameRows);
+    EXPECT_EQ(rows.rows(), kRowBlockRows);
     EXPECT_EQ(entries_of(read(npz_of(matrix, options))), entries_of(matrix));
   }
 }

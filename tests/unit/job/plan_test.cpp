@@ -18,9 +18,10 @@ InputSurvey even_survey(std::int64_t rows, std::int64_t columns, std::int64_t le
   survey.rows = rows;
   survey.columns = columns;
   survey.longest_row = rows > 0 ? length : 0;
-  for (std::int64_t begin = 0; begin < rows; begin += kFrameRows) {
-    const std::int64_t size = std::min(kFrameRows, rows - begin);
-    survey.frames.push_back({Digest{1, static_cast<std::uint64_t>(begin)}, size * length, size});
+  for (std::int64_t begin = 0; begin < rows; begin += kRowBlockRows) {
+    const std::int64_t size = std::min(kRowBlockRows, rows - begin);
+    survey.row_blocks.push_back(
+        {Digest{1, static_cast<std::uint64_t>(begin)}, size * length, size});
   }
   return survey;
 }
@@ -69,7 +70,7 @@ TEST(Plan, TheTextHoldsEverythingAndReadsBack) {
 TEST(Plan, AnyChangeOfContentOrParametersIsAnotherPlan) {
   const auto surveys = even_surveys(5'000, 100'000);
   auto changed = surveys;
-  changed.items.frames[3].digest.low ^= 1;
+  changed.items.row_blocks[3].digest.low ^= 1;
   JobConfig other_tile;
   other_tile.tile = TileShape{512, 2048};
 
@@ -210,8 +211,8 @@ TEST(Schedule, OfNarrowTilesAChunkHoldsSeveralColumns) {
                                       {.threads = 2, .cores = 2, .memory = std::int64_t{8} << 30});
 
   const std::int64_t width = plan.grid.tile().items;
-  EXPECT_LT(width, kFrameRows);
-  EXPECT_EQ(schedule.chunk_columns, divide_up(kFrameRows, width));
+  EXPECT_LT(width, kRowBlockRows);
+  EXPECT_EQ(schedule.chunk_columns, divide_up(kRowBlockRows, width));
 }
 
 TEST(Schedule, QueriesThatDoNotFitAreBatched) {

@@ -19,16 +19,16 @@ using test::matrix_of;
 using test::random_rows;
 
 std::vector<std::byte> encoded(const CsrMatrix& rows) {
-  std::vector<std::byte> frame;
-  encode_frame(rows.view(), frame);
-  return frame;
+  std::vector<std::byte> row_block;
+  encode_row_block(rows.view(), row_block);
+  return row_block;
 }
 
 void expect_round_trip(const CsrMatrix& rows) {
   CsrMatrix decoded;
   decoded.columns = rows.columns;
 
-  const std::string fault = decode_frame(encoded(rows), decoded);
+  const std::string fault = decode_row_block(encoded(rows), decoded);
 
   EXPECT_EQ(fault, "");
   EXPECT_EQ(decoded.row_offsets, rows.row_offsets);
@@ -36,17 +36,17 @@ void expect_round_trip(const CsrMatrix& rows) {
   EXPECT_EQ(decoded.values, rows.values);
 }
 
-/// What is wrong with a frame of `columns` columns.
-std::string fault_of(std::span<const std::byte> frame, std::int64_t columns = 1 << 20) {
+/// What is wrong with a row block of `columns` columns.
+std::string fault_of(std::span<const std::byte> row_block, std::int64_t columns = 1 << 20) {
   CsrMatrix decoded;
   decoded.columns = columns;
-  return decode_frame(frame, decoded);
+  return decode_row_block(row_block, decoded);
 }
 
-std::vector<std::byte> with_good_checksum(std::vector<std::byte> frame) {
-  const std::uint32_t crc = crc32c(std::span(frame).subspan(4));
-  std::memcpy(frame.data(), &crc, sizeof crc);
-  return frame;
+std::vector<std::byte> with_good_checksum(std::vector<std::byte> row_block) {
+  const std::uint32_t crc = crc32c(std::span(row_block).subspan(4));
+  std::memcpy(row_block.data(), &crc, sizeof crc);
+  return row_block;
 }
 
 double bytes_per_nonzero(const CsrMatrix& rows) {
@@ -119,14 +119,14 @@ TEST(BlockSparse, TakesAtMost6_7BytesForFloat32InAMillionColumns) {
   EXPECT_LT(bytes_per_nonzero(random_rows(1024, 1'000'000, 16, 2)), 6.7);
 }
 
-TEST(BlockSparse, FramesOfASliceAreThoseOfTheWhole) {
+TEST(BlockSparse, RowBlocksOfASliceAreThoseOfTheWhole) {
   const CsrMatrix rows = random_rows(100, 5000, 20, 3);
-  std::vector<std::byte> frame;
-  encode_frame(rows.view().slice({40, 60}), frame);
+  std::vector<std::byte> row_block;
+  encode_row_block(rows.view().slice({40, 60}), row_block);
   CsrMatrix decoded;
   decoded.columns = rows.columns;
 
-  const std::string fault = decode_frame(frame, decoded);
+  const std::string fault = decode_row_block(row_block, decoded);
 
   EXPECT_EQ(fault, "");
   for (std::int64_t row = 0; row < 20; ++row) {
@@ -141,8 +141,8 @@ TEST(BlockSparse, AppendsToWhatIsThere) {
   CsrMatrix decoded;
   decoded.columns = rows.columns;
 
-  const std::string first = decode_frame(encoded(rows), decoded);
-  const std::string second = decode_frame(encoded(rows), decoded);
+  const std::string first = decode_row_block(encoded(rows), decoded);
+  const std::string second = decode_row_block(encoded(rows), decoded);
 
   EXPECT_EQ(first + second, "");
   EXPECT_EQ(decoded.rows(), 20);
@@ -151,20 +151,20 @@ TEST(BlockSparse, AppendsToWhatIsThere) {
 }
 
 TEST(BlockSparse, EveryFlippedBitIsSeen) {
-  const std::vector<std::byte> frame = encoded(random_rows(20, 100'000, 8, 5));
+  const std::vector<std::byte> row_block = encoded(random_rows(20, 100'000, 8, 5));
 
-  for (std::size_t at = 0; at < frame.size(); ++at) {
-    std::vector<std::byte> damaged = frame;
+  for (std::size_t at = 0; at < row_block.size(); ++at) {
+    std::vector<std::byte> damaged = row_block;
     damaged[at] ^= std::byte{0x10};
     ASSERT_NE(fault_of(damaged), "") << "byte " << at;
   }
 }
 
-TEST(BlockSparse, EveryCutFrameIsSeen) {
-  const std::vector<std::byte> frame = encoded(random_rows(20, 100'000, 8, 6));
+TEST(BlockSparse, EveryCutRowBlockIsSeen) {
+  const std::vector<std::byte> row_block = encoded(random_rows(20, 100'000, 8, 6));
 
-  for (std::size_t size = 0; size < frame.size(); ++size) {
-    ASSERT_NE(fault_of(std::span(frame).first(size)), "") << size << " bytes";
+  for (std::size_t size = 0; size < row_block.size(); ++size) {
+    ASSERT_NE(fault_of(std::span(row_block).first(size)), "") << size << " bytes";
   }
 }
 
@@ -194,16 +194,16 @@ TEST(BlockSparse, AnyBytesAreSafeToDecodeWithoutTheChecksum) {
   std::int64_t refused = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::int64_t columns = round % 2 == 0 ? 300'000 : 3000;
-    std::vector<std::byte> frame = encoded(random_rows(1 + random.below(30), columns, 6, 8));
+    std::vector<std::byte> row_block = encoded(random_rows(1 + random.below(30), columns, 6, 8));
     for (std::int64_t change = random.below(4); change >= 0; --change) {
-      frame[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(frame.size())))] =
-          static_cast<std::byte>(random.next());
+      row_block[static_cast<std::size_t>(random.below(
+          static_cast<std::int64_t>(row_block.size())))] = static_cast<std::byte>(random.next());
     }
-    if (round % 3 == 0) frame.resize(static_cast<std::size_t>(random.below(200)));
+    if (round % 3 == 0) row_block.resize(static_cast<std::size_t>(random.below(200)));
     CsrMatrix decoded;
     decoded.columns = columns;
 
-    const std::string fault = decode_unchecked(frame, decoded);
+    const std::string fault = decode_unchecked(row_block, decoded);
 
     refused += !fault.empty();
     if (!fault.empty()) continue;

@@ -15,8 +15,8 @@ inline constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << (32 - kBlockBit
 inline constexpr std::uint64_t kGroupOffsets = 4;
 inline constexpr std::uint64_t kGroupBytes = 5;
 
-/// What a frame begins with, as it lies in memory and in the file.
-struct FrameHeader {
+/// What a row block begins with, as it lies in memory and in the file.
+struct RowBlockHeader {
   std::uint32_t crc = 0;  // CRC32C of all bytes after these four
   std::uint16_t rows = 0;
   std::uint8_t columns = 0;  // a ColumnCoding
@@ -25,8 +25,8 @@ struct FrameHeader {
   std::uint64_t length_bytes = 0;  // of the varints of row lengths
   std::uint64_t block_bytes = 0;   // of the varints of block numbers; 0 with short columns
 };
-static_assert(sizeof(FrameHeader) == 32);
-inline constexpr std::size_t kCheckedFrom = sizeof(FrameHeader::crc);
+static_assert(sizeof(RowBlockHeader) == 32);
+inline constexpr std::size_t kCheckedFrom = sizeof(RowBlockHeader::crc);
 
 constexpr std::uint64_t value_bytes(ValueCoding coding) {
   return coding == ValueCoding::kHalf ? 2 : coding == ValueCoding::kFloat ? 4 : 8;
