@@ -13,7 +13,7 @@ CommandSyntax report_syntax() {
   return {.name = "report",
           .usage = "OUT [-o FILE.html]",
           .summary =
-              "Writes a page about a result: the facts of its run and the block map, with the\n"
+              "Writes a page about a result: the info of its run and the block map, with the\n"
               "strongest blocks. It needs nothing from anywhere else. Prints its path.",
           .positionals = {"path"},
           .options = {

@@ -18,7 +18,7 @@ class MappedSource final : public MatrixSource {
  public:
   /// `map` has the new number of each column. `terms` are those of the new columns.
   MappedSource(std::unique_ptr<MatrixSource> source, std::vector<Column> map,
-               std::shared_ptr<const TextList> terms)
+               std::shared_ptr<const StringTable> terms)
       : source_(std::move(source)),
         map_(std::move(map)),
         ascending_(std::is_sorted(map_.begin(), map_.end())),
@@ -30,8 +30,8 @@ class MappedSource final : public MatrixSource {
 
   const MatrixInfo& info() const override { return info_; }
   const RowSurvey* survey() const override { return nullptr; }  // digests are of other columns
-  TextList ids() const override { return source_->ids(); }
-  TextList terms() const override { return *terms_; }
+  StringTable ids() const override { return source_->ids(); }
+  StringTable terms() const override { return *terms_; }
 
   void read(RowRange range, CsrMatrix& out) const override {
     source_->read(range, out);
@@ -62,7 +62,7 @@ class MappedSource final : public MatrixSource {
   std::unique_ptr<MatrixSource> source_;
   std::vector<Column> map_;
   bool ascending_;
-  std::shared_ptr<const TextList> terms_;
+  std::shared_ptr<const StringTable> terms_;
   MatrixInfo info_;
 };
 
@@ -77,8 +77,8 @@ class WidenedSource final : public MatrixSource {
 
   const MatrixInfo& info() const override { return info_; }
   const RowSurvey* survey() const override { return source_->survey(); }
-  TextList ids() const override { return source_->ids(); }
-  TextList terms() const override { return {}; }
+  StringTable ids() const override { return source_->ids(); }
+  StringTable terms() const override { return {}; }
   void read(RowRange range, CsrMatrix& out) const override {
     source_->read(range, out);
     out.columns = info_.columns;
@@ -89,28 +89,28 @@ class WidenedSource final : public MatrixSource {
   MatrixInfo info_;
 };
 
-TextList sorted_union(const TextList& a, const TextList& b) {
+StringTable sorted_union(const StringTable& a, const StringTable& b) {
   std::vector<std::string_view> all;
-  for (const TextList* list : {&a, &b}) {
+  for (const StringTable* list : {&a, &b}) {
     for (std::int64_t i = 0; i < list->size(); ++i)
       all.push_back((*list)[i]);
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  TextList merged;
+  StringTable merged;
   for (const std::string_view term : all)
     merged.add(term);
   return merged;
 }
 
 /// Gives a side with terms the columns of a vocabulary, where they differ.
-void map_to(const std::shared_ptr<const TextList>& terms, const std::string& path,
+void map_to(const std::shared_ptr<const StringTable>& terms, const std::string& path,
             std::unique_ptr<MatrixSource>& source) {
   if (source->info().vocabulary == terms->digest()) return;
   TermTable table;
   for (std::int64_t column = 0; column < terms->size(); ++column)
     table.insert((*terms)[column]);
-  const TextList own = source->terms();
+  const StringTable own = source->terms();
   std::vector<Column> map;
   for (std::int64_t column = 0; column < own.size(); ++column) {
     const std::int64_t to = table.find(own[column]);
@@ -131,7 +131,7 @@ void widen(std::int64_t columns, std::unique_ptr<MatrixSource>& source) {
 }
 
 void give_vocabulary(const NamedVocabulary& vocabulary,
-                     const std::shared_ptr<const TextList>& terms,
+                     const std::shared_ptr<const StringTable>& terms,
                      std::unique_ptr<MatrixSource>& source) {
   if (source->info().vocabulary) return map_to(terms, vocabulary.path, source);
   widen(terms->size(), source);
@@ -146,7 +146,7 @@ void give_vocabulary(const NamedVocabulary& vocabulary,
 
 SourcePair match_columns(SourcePair sources, const std::optional<NamedVocabulary>& vocabulary) {
   if (vocabulary) {
-    const auto terms = std::make_shared<const TextList>(vocabulary->terms);
+    const auto terms = std::make_shared<const StringTable>(vocabulary->terms);
     give_vocabulary(*vocabulary, terms, sources.queries);
     give_vocabulary(*vocabulary, terms, sources.items);
     return sources;
@@ -167,7 +167,7 @@ SourcePair match_columns(SourcePair sources, const std::optional<NamedVocabulary
                                           "' are not, so they cannot be matched: give the terms of "
                                           "its columns with --vocab");
   }
-  const auto terms = std::make_shared<const TextList>(
+  const auto terms = std::make_shared<const StringTable>(
       sorted_union(sources.queries->terms(), sources.items->terms()));
   map_to(terms, "of both", sources.queries);
   map_to(terms, "of both", sources.items);

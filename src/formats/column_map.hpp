@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 
 namespace bulksim {
 
 /// Terms in the order of the columns, and where they are from.
 struct NamedVocabulary {
-  TextList terms;
+  StringTable terms;
   std::string path;
 };
 

@@ -18,8 +18,8 @@ class RowsOfEntries final : public RowStream {
       : info_(std::move(info)), open_(std::move(open)), most_entries_(most_entries) {}
 
   const MatrixInfo& info() const override { return info_; }
-  const TextList& ids() const override { return none_; }
-  const TextList& terms() const override { return none_; }
+  const StringTable& ids() const override { return none_; }
+  const StringTable& terms() const override { return none_; }
   double progress() const override {
     return info_.rows == 0 ? 1.0 : static_cast<double>(next_row_) / static_cast<double>(info_.rows);
   }
@@ -90,7 +90,7 @@ class RowsOfEntries final : public RowStream {
   MatrixInfo info_;
   std::function<std::unique_ptr<EntryStream>()> open_;
   std::int64_t most_entries_;
-  TextList none_;
+  StringTable none_;
   std::int64_t next_row_ = 0;
   std::vector<std::int64_t> row_ends_;  // entries up to the end of each row
   RowRange window_;                     // rows whose entries are in memory

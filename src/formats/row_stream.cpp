@@ -15,8 +15,8 @@ class RangeStream final : public RowStream {
       : source_(std::move(source)), ids_(source_->ids()), terms_(source_->terms()) {}
 
   const MatrixInfo& info() const override { return source_->info(); }
-  const TextList& ids() const override { return ids_; }
-  const TextList& terms() const override { return terms_; }
+  const StringTable& ids() const override { return ids_; }
+  const StringTable& terms() const override { return terms_; }
   double progress() const override {
     return info().rows == 0 ? 1.0
                             : static_cast<double>(next_row_) / static_cast<double>(info().rows);
@@ -32,8 +32,8 @@ class RangeStream final : public RowStream {
 
  private:
   std::unique_ptr<MatrixSource> source_;
-  TextList ids_;
-  TextList terms_;
+  StringTable ids_;
+  StringTable terms_;
   std::int64_t next_row_ = 0;
 };
 

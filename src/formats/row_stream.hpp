@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 
@@ -25,9 +25,9 @@ class RowStream {
   /// false when none is left. What is wrong in them is an Error (65) with its place.
   virtual bool next(CsrMatrix& out) = 0;
   /// Names of the rows that were read, one a row, or none at all.
-  virtual const TextList& ids() const = 0;
+  virtual const StringTable& ids() const = 0;
   /// Names of the columns, one a column, or none at all.
-  virtual const TextList& terms() const = 0;
+  virtual const StringTable& terms() const = 0;
   /// How much of the file was read, between 0 and 1.
   virtual double progress() const = 0;
 };
@@ -54,7 +54,7 @@ struct JsonlOptions {
   VectorKeys keys = VectorKeys::kTerms;
   JsonlIds ids = JsonlIds::kRead;
   /// Terms in the order of the columns, and the file they are from; a term outside is an Error.
-  std::optional<TextList> vocabulary = {};
+  std::optional<StringTable> vocabulary = {};
   std::string vocabulary_path = {};
 };
 

@@ -131,8 +131,8 @@ class SpmatSource final : public MatrixSource {
   }
 
   const RowSurvey* survey() const override { return nullptr; }
-  TextList ids() const override { return {}; }
-  TextList terms() const override { return {}; }
+  StringTable ids() const override { return {}; }
+  StringTable terms() const override { return {}; }
 
  private:
   /// Offsets of the range, from 0; returns the entry of the file at which they begin.

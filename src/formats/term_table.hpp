@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 
 namespace bulksim {
 
@@ -29,7 +29,7 @@ class TermTable {
   /// The numbers of all texts in the order of their bytes.
   std::vector<std::uint32_t> sorted_numbers() const;
   std::int64_t size() const { return texts_.size(); }
-  const TextList& texts() const { return texts_; }
+  const StringTable& texts() const { return texts_; }
 
  private:
   /// What tells a text from others without looking at it: its bytes when it has at most 24 of them,
@@ -53,7 +53,7 @@ class TermTable {
   void fetch(std::span<const std::string_view> texts);
   void grow();
 
-  TextList texts_;
+  StringTable texts_;
   std::vector<Slot> slots_;            // a power of two, at most three quarters full
   std::vector<Search> searches_;       // of the texts of one call
   std::vector<std::int64_t> numbers_;  // of the same texts

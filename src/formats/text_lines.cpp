@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-TextList read_lines(FileCalls& calls, const std::string& path) {
+StringTable read_lines(FileCalls& calls, const std::string& path) {
   LineReader lines(calls, path);
   TermTable names;
   while (const auto line = lines.next()) {

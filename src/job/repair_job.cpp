@@ -18,52 +18,52 @@ namespace bulksim {
 namespace {
 
 /// What rank 0 has found in the version that is to be repaired.
-struct Patient {
+struct DamagedVersion {
   std::string folder;
   std::string plan_json;
-  ResultFacts facts;
+  ResultInfo info;
   std::set<std::int64_t> bad_tiles;
   std::set<std::size_t> bad_parts;  ///< that cannot be shared as they are
   bool whole = false;
 };
 
-void sort_damage(const Verdict& verdict, Patient& patient) {
-  const ResultFacts& facts = patient.facts;
+void sort_damage(const Verdict& verdict, DamagedVersion& damaged) {
+  const ResultInfo& info = damaged.info;
   for (const Damage& damage : verdict.damage) {
-    if (damage.tile) patient.bad_tiles.insert(facts.grid.number(*damage.tile));
-    const auto part = std::find(facts.names.begin(), facts.names.end(), damage.file);
-    if (part == facts.names.end()) continue;
-    patient.bad_parts.insert(static_cast<std::size_t>(part - facts.names.begin()));
+    if (damage.tile) damaged.bad_tiles.insert(info.grid.number(*damage.tile));
+    const auto part = std::find(info.names.begin(), info.names.end(), damage.file);
+    if (part == info.names.end()) continue;
+    damaged.bad_parts.insert(static_cast<std::size_t>(part - info.names.begin()));
   }
-  for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
-    const std::size_t part = part_of(facts.parts.layouts, facts.grid.id(tile).column);
-    if (facts.digests.empty() || facts.readable[part] == 0) patient.bad_tiles.insert(tile);
+  for (std::int64_t tile = 0; tile < info.grid.count(); ++tile) {
+    const std::size_t part = part_of(info.parts.layouts, info.grid.id(tile).column);
+    if (info.digests.empty() || info.readable[part] == 0) damaged.bad_tiles.insert(tile);
   }
 }
 
-Patient examine(FileCalls& calls, const std::string& output, int threads) {
-  Patient patient;
-  patient.folder = version_folder(calls, output);
-  if (patient.folder.empty()) {
+DamagedVersion examine(FileCalls& calls, const std::string& output, int threads) {
+  DamagedVersion damaged;
+  damaged.folder = version_folder(calls, output);
+  if (damaged.folder.empty()) {
     throw Error(ExitCode::kUsage, "'" + output +
                                       "' is one file: compute it again with --recompute (repair is "
                                       "for folders of versions)");
   }
   Verdict verdict;
-  patient.facts = verify_version(calls, patient.folder, verdict);
-  if (patient.facts.parts.layouts.empty()) {
-    throw Error(ExitCode::kDataError, "'" + patient.folder +
+  damaged.info = verify_version(calls, damaged.folder, verdict);
+  if (damaged.info.parts.layouts.empty()) {
+    throw Error(ExitCode::kDataError, "'" + damaged.folder +
                                           "/PLAN.json' is damaged, so nothing can be kept: compute "
                                           "it again with --recompute");
   }
-  if (patient.facts.parts.has_matrix()) verify_tiles(calls, patient.facts, threads, verdict);
-  if (patient.facts.parts.has_partials()) {
-    verify_blocks(calls, patient.facts, patient.folder, verdict);
+  if (damaged.info.parts.has_matrix()) verify_tiles(calls, damaged.info, threads, verdict);
+  if (damaged.info.parts.has_partials()) {
+    verify_blocks(calls, damaged.info, damaged.folder, verdict);
   }
-  patient.plan_json = read_text(calls, patient.folder + "/PLAN.json");
-  patient.whole = verdict.damage.empty();
-  sort_damage(verdict, patient);
-  return patient;
+  damaged.plan_json = read_text(calls, damaged.folder + "/PLAN.json");
+  damaged.whole = verdict.damage.empty();
+  sort_damage(verdict, damaged);
+  return damaged;
 }
 
 /// A path of one side, as the report of the version has it.
@@ -83,66 +83,68 @@ std::string input_path(FileCalls& calls, const std::string& folder,
 }
 
 /// Copies the good tiles of a part into a new file.
-void copy_tiles(FileCalls& calls, const Patient& patient, std::size_t part,
+void copy_tiles(FileCalls& calls, const DamagedVersion& damaged, std::size_t part,
                 const std::string& path) {
-  const ResultFacts& facts = patient.facts;
-  const PartLayout& layout = facts.parts.layouts[part];
-  lay_out_parts(calls, facts.grid, {path}, {layout});
-  if (facts.readable[part] == 0 || !layout.has_tiles()) return;
-  const File from = File::open(calls, facts.parts.paths[part], O_RDONLY | O_NOFOLLOW);
+  const ResultInfo& info = damaged.info;
+  const PartLayout& layout = info.parts.layouts[part];
+  lay_out_parts(calls, info.grid, {path}, {layout});
+  if (info.readable[part] == 0 || !layout.has_tiles()) return;
+  const File from = File::open(calls, info.parts.paths[part], O_RDONLY | O_NOFOLLOW);
   const File to = File::open(calls, path, O_RDWR | O_NOFOLLOW);
   std::vector<std::byte> tile(static_cast<std::size_t>(layout.tile_bytes));
   for (std::int64_t column = layout.tile_columns.begin; column < layout.tile_columns.end;
        ++column) {
-    for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
+    for (std::int64_t row = 0; row < info.grid.rows(); ++row) {
       const TileId id{row, column};
-      if (patient.bad_tiles.contains(facts.grid.number(id))) continue;
-      from.read(tile, layout.offset(facts.grid, id));
-      to.write(tile, layout.offset(facts.grid, id));
+      if (damaged.bad_tiles.contains(info.grid.number(id))) continue;
+      from.read(tile, layout.offset(info.grid, id));
+      to.write(tile, layout.offset(info.grid, id));
     }
   }
   to.sync();
 }
 
 /// Fills a new staging folder with all that is whole, and a journal that says so.
-void seed_staging(FileCalls& calls, const Patient& patient, RunDirectory& run, const Plan& plan) {
-  const ResultFacts& facts = patient.facts;
-  for (std::size_t part = 0; part < facts.parts.paths.size(); ++part) {
+void seed_staging(FileCalls& calls, const DamagedVersion& damaged, RunDirectory& run,
+                  const Plan& plan) {
+  const ResultInfo& info = damaged.info;
+  for (std::size_t part = 0; part < info.parts.paths.size(); ++part) {
     const std::string path = run.part_path(part);
-    const bool shared = !patient.bad_parts.contains(part) &&
-                        calls.link(facts.parts.paths[part].c_str(), path.c_str()) == 0;
-    if (!shared && !exists(calls, path)) copy_tiles(calls, patient, part, path);
+    const bool shared = !damaged.bad_parts.contains(part) &&
+                        calls.link(info.parts.paths[part].c_str(), path.c_str()) == 0;
+    if (!shared && !exists(calls, path)) copy_tiles(calls, damaged, part, path);
   }
   // sections are believed by their digests; without the file its part is computed again
-  for (std::size_t part = 0; part < facts.parts.partials.size(); ++part) {
-    calls.link(facts.parts.partials[part].c_str(),
+  for (std::size_t part = 0; part < info.parts.partials.size(); ++part) {
+    calls.link(info.parts.partials[part].c_str(),
                inside(run.staging(), partial_file_name(part)).c_str());
   }
   const int attempt = run.begin_attempt();
   Journal journal(calls, run.journal_path(attempt, 0), {plan.id(), attempt, 0});
-  for (std::int64_t tile = 0; tile < facts.grid.count(); ++tile) {
-    if (patient.bad_tiles.contains(tile)) continue;
-    journal.tile_done(tile, facts.digests[static_cast<std::size_t>(tile)]);
+  for (std::int64_t tile = 0; tile < info.grid.count(); ++tile) {
+    if (damaged.bad_tiles.contains(tile)) continue;
+    journal.tile_done(tile, info.digests[static_cast<std::size_t>(tile)]);
   }
   journal.synced(journal.records());
 }
 
 /// The configuration that makes the plan of the version again, at every rank.
-JobConfig repair_config(const JobConfig& config, const Patient& patient, JobContext context) {
+JobConfig repair_config(const JobConfig& config, const DamagedVersion& damaged,
+                        JobContext context) {
   Communicator& comm = context.mpi.world();
   JobConfig repair = config;
   run_collectively(comm, [&] {
     if (comm.rank() != 0 || !config.items.empty()) return;
-    repair.items = input_path(context.calls, patient.folder, "/items/path");
-    repair.queries = input_path(context.calls, patient.folder, "/queries/path");
-    repair.item_ids = input_path(context.calls, patient.folder, "/items/ids_path");
-    repair.query_ids = input_path(context.calls, patient.folder, "/queries/ids_path");
+    repair.items = input_path(context.calls, damaged.folder, "/items/path");
+    repair.queries = input_path(context.calls, damaged.folder, "/queries/path");
+    repair.item_ids = input_path(context.calls, damaged.folder, "/items/ids_path");
+    repair.query_ids = input_path(context.calls, damaged.folder, "/queries/ids_path");
   });
   repair.items = broadcast_text(comm, repair.items);
   repair.queries = broadcast_text(comm, repair.queries);
   repair.item_ids = broadcast_text(comm, repair.item_ids);
   repair.query_ids = broadcast_text(comm, repair.query_ids);
-  const Plan plan = Plan::from_json(broadcast_text(comm, patient.plan_json));
+  const Plan plan = Plan::from_json(broadcast_text(comm, damaged.plan_json));
   repair.tile = plan.grid.tile();
   repair.parts = std::ssize(plan.parts);
   repair.dimensions = Dimensions::kPad;
@@ -167,24 +169,24 @@ JobConfig repair_config(const JobConfig& config, const Patient& patient, JobCont
 std::string run_repair(const JobConfig& config, JobContext context) {
   Communicator& comm = context.mpi.world();
   const int threads = survey_resources(config.threads, config.memory, comm).threads;
-  Patient patient;
+  DamagedVersion damaged;
   run_collectively(comm, [&] {
-    if (comm.rank() == 0) patient = examine(context.calls, config.output, threads);
+    if (comm.rank() == 0) damaged = examine(context.calls, config.output, threads);
   });
-  if (broadcast_text(comm, patient.whole ? "whole" : "damaged") == "whole") {
+  if (broadcast_text(comm, damaged.whole ? "whole" : "damaged") == "whole") {
     context.log.info("whole", "'" + config.output + "' is whole: nothing to repair");
     return config.output + "/CURRENT/similarity.h5";
   }
   context.log.info("repair",
-                   std::to_string(patient.bad_tiles.size()) + " tiles are computed again");
-  const JobConfig repair = repair_config(config, patient, context);
+                   std::to_string(damaged.bad_tiles.size()) + " tiles are computed again");
+  const JobConfig repair = repair_config(config, damaged, context);
   const SeedStaging seed = [&](RunDirectory& run, const Plan& plan, Staged staged) {
-    if (plan.to_json() != patient.plan_json) {
+    if (plan.to_json() != damaged.plan_json) {
       throw Error(ExitCode::kDataError, "'" + repair.items + "' and '" + repair.query_path() +
-                                            "' are not the inputs that '" + patient.folder +
+                                            "' are not the inputs that '" + damaged.folder +
                                             "' was computed from");
     }
-    if (staged == Staged::kNothing) seed_staging(context.calls, patient, run, plan);
+    if (staged == Staged::kNothing) seed_staging(context.calls, damaged, run, plan);
   };
   return run_compute_seeded(repair, seed, context);
 }

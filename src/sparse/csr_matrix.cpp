@@ -24,7 +24,7 @@ void CsrMatrix::clear() {
   values.clear();
 }
 
-HygieneCounts& HygieneCounts::operator+=(const HygieneCounts& other) {
+CanonicalizationCounts& CanonicalizationCounts::operator+=(const CanonicalizationCounts& other) {
   zero_rows += other.zero_rows;
   unsorted_rows += other.unsorted_rows;
   duplicates += other.duplicates;
@@ -48,7 +48,7 @@ class Canonicalizer {
   Canonicalizer(CsrMatrix& rows, Irregular policy, const std::string& name, std::int64_t first_row)
       : rows_(rows), policy_(policy), name_(name), first_row_(first_row) {}
 
-  HygieneCounts run() {
+  CanonicalizationCounts run() {
     std::int64_t begin = 0;
     for (std::int64_t row = 0; row < rows_.rows(); ++row) {
       auto& end = rows_.row_offsets[static_cast<std::size_t>(row) + 1];
@@ -147,15 +147,15 @@ class Canonicalizer {
   Irregular policy_;
   const std::string& name_;
   std::int64_t first_row_;
-  HygieneCounts counts_;
+  CanonicalizationCounts counts_;
   std::vector<Entry> entries_;
   std::size_t out_ = 0;
 };
 
 }  // namespace
 
-HygieneCounts canonicalize(CsrMatrix& rows, Irregular policy, const std::string& name,
-                           std::int64_t first_row) {
+CanonicalizationCounts canonicalize(CsrMatrix& rows, Irregular policy, const std::string& name,
+                                    std::int64_t first_row) {
   return Canonicalizer(rows, policy, name, first_row).run();
 }
 

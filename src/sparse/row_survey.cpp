@@ -49,20 +49,20 @@ class PieceHasher {
 
 }  // namespace
 
-ValueFacts& ValueFacts::operator+=(const ValueFacts& other) {
+ValueInfo& ValueInfo::operator+=(const ValueInfo& other) {
   integers = integers && other.integers;
   longest = std::max(longest, other.longest);
   return *this;
 }
 
-ValueFacts value_facts(CsrView canonical) {
-  ValueFacts facts;
+ValueInfo value_info(CsrView canonical) {
+  ValueInfo info;
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
     const auto values = canonical.values_of(row);
-    facts.longest = std::max(facts.longest, norm_of(values));
-    facts.integers = facts.integers && std::ranges::all_of(values, is_integer);
+    info.longest = std::max(info.longest, norm_of(values));
+    info.integers = info.integers && std::ranges::all_of(values, is_integer);
   }
-  return facts;
+  return info;
 }
 
 Digest row_block_digest(CsrView canonical) {

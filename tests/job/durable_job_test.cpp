@@ -27,15 +27,15 @@ namespace {
 FileCalls& calls = system_file_calls();
 
 /// Inode and time of every file below a folder.
-std::map<std::string, std::pair<ino_t, std::int64_t>> facts_of(const std::string& folder) {
-  std::map<std::string, std::pair<ino_t, std::int64_t>> facts;
+std::map<std::string, std::pair<ino_t, std::int64_t>> info_of(const std::string& folder) {
+  std::map<std::string, std::pair<ino_t, std::int64_t>> info;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     struct stat status {};
     lstat(entry.path().c_str(), &status);
-    facts[entry.path()] = {status.st_ino,
-                           status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec};
+    info[entry.path()] = {status.st_ino,
+                          status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec};
   }
-  return facts;
+  return info;
 }
 
 /// Nothing gets a name with a certain end.
@@ -66,11 +66,11 @@ std::map<std::string, std::string> undisturbed_files() {
 TEST(DurableJob, TheSameCommandAfterSuccessChangesNothing) {
   JobBench bench;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
-  const auto before = facts_of(bench.config.output);
+  const auto before = info_of(bench.config.output);
 
   EXPECT_EQ(bench.run(), 0) << bench.sentence;
 
-  EXPECT_EQ(facts_of(bench.config.output), before);
+  EXPECT_EQ(info_of(bench.config.output), before);
   EXPECT_EQ(bench.result, bench.config.output + "/CURRENT/similarity.h5");
 }
 
@@ -78,11 +78,11 @@ TEST(DurableJob, ASingleFileIsFoundToBeDoneTooAndNothingIsLeftBesideIt) {
   JobBench bench;
   bench.config.output = bench.folder / "result.h5";
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
-  const auto before = facts_of(bench.folder.path());
+  const auto before = info_of(bench.folder.path());
 
   EXPECT_EQ(bench.run(), 0) << bench.sentence;
 
-  EXPECT_EQ(facts_of(bench.folder.path()), before);
+  EXPECT_EQ(info_of(bench.folder.path()), before);
   EXPECT_FALSE(std::filesystem::exists(bench.folder / ".result.h5.bulksim"));
 }
 
@@ -91,14 +91,14 @@ TEST(DurableJob, WhatAStopHasLeftBesideASingleFileGoesWithTheNextRun) {
     JobBench bench;
     bench.config.output = bench.folder / "result.h5";
     ASSERT_EQ(bench.run(), 0) << bench.sentence;
-    const auto before = facts_of(bench.folder.path());
+    const auto before = info_of(bench.folder.path());
     const std::string folder = bench.folder / left;
     std::filesystem::create_directories(folder + "/inputs");
     std::ofstream(folder + "/.bulksim") << "{\"format\":1}\n";
 
     EXPECT_EQ(bench.run(), 0) << bench.sentence;
 
-    EXPECT_EQ(facts_of(bench.folder.path()), before) << left;
+    EXPECT_EQ(info_of(bench.folder.path()), before) << left;
   }
 }
 

@@ -193,7 +193,7 @@ TEST_P(RowsWithIds, AreInTheResult) {
 
   if (world().rank() != 0) return;
   const auto reader = SimilarityReader::open(calls_, folder_ / GetParam());
-  const TextList items = reader.item_ids({0, 1'300});
+  const StringTable items = reader.item_ids({0, 1'300});
   ASSERT_EQ(items.size(), 1'300);
   EXPECT_EQ(items[1'299], "item \xC3\xBC 1299");
   EXPECT_EQ(reader.query_ids({39, 40})[0], "query 39");

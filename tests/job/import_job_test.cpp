@@ -128,7 +128,7 @@ TEST_F(ImportJobTest, IrregularRowsAreMadeRegularAndCounted) {
 
   const ImportReport report = import("m.csr");
 
-  EXPECT_EQ(report.counts, (HygieneCounts{1, 1, 2, 2}));
+  EXPECT_EQ(report.counts, (CanonicalizationCounts{1, 1, 2, 2}));
   EXPECT_EQ(report.nnz, 3);
   const auto store = open_matrix(calls_, folder_ / "store.h5");
   EXPECT_EQ(all_rows(*store), (std::vector<Entries>{{{1, 2.0}, {7, 1.0}}, {{3, 3.0}}, {}}));
@@ -154,7 +154,7 @@ TEST_F(ImportJobTest, case_34_unsorted_json_vectors_are_in_order_even_if_strict)
   const ImportReport report =
       import("m.jsonl", {.keys = VectorKeys::kIndices, .irregular = Irregular::kRefuse});
 
-  EXPECT_EQ(report.counts, HygieneCounts{});
+  EXPECT_EQ(report.counts, CanonicalizationCounts{});
 }
 
 TEST_F(ImportJobTest, AFailedImportLeavesNothing) {

@@ -7,7 +7,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/row_survey.hpp"
@@ -42,9 +42,9 @@ class MatrixSource {
   /// What is known of the canonical rows without reading them; null where they have to be read.
   virtual const RowSurvey* survey() const = 0;
   /// Names of the rows, one a row, or none at all.
-  virtual TextList ids() const = 0;
+  virtual StringTable ids() const = 0;
   /// Names of the columns, one a column, or none at all.
-  virtual TextList terms() const = 0;
+  virtual StringTable terms() const = 0;
 };
 
 /// Formats by the names of files.

@@ -55,7 +55,7 @@ enum class Irregular {
 };
 
 /// Irregularities of the rows of an input, before they were put in order.
-struct HygieneCounts {
+struct CanonicalizationCounts {
   std::int64_t zero_rows = 0;       ///< rows without a nonzero value, in canonical form
   std::int64_t unsorted_rows = 0;   ///< rows whose columns did not ascend
   std::int64_t duplicates = 0;      ///< entries added to an earlier one of the same column
@@ -65,8 +65,8 @@ struct HygieneCounts {
   bool all_canonical() const {
     return unsorted_rows == 0 && duplicates == 0 && explicit_zeros == 0;
   }
-  HygieneCounts& operator+=(const HygieneCounts& other);
-  bool operator==(const HygieneCounts&) const = default;
+  CanonicalizationCounts& operator+=(const CanonicalizationCounts& other);
+  bool operator==(const CanonicalizationCounts&) const = default;
 };
 
 /// Puts rows into canonical form in place: columns ascending, duplicates summed in float64 in the
@@ -74,7 +74,7 @@ struct HygieneCounts {
 ///
 /// `name` and `first_row` say in an Error where the row is. Throws Error (65) for a sum that
 /// overflows, and with kRefuse for every irregularity.
-HygieneCounts canonicalize(CsrMatrix& rows, Irregular policy, const std::string& name,
-                           std::int64_t first_row);
+CanonicalizationCounts canonicalize(CsrMatrix& rows, Irregular policy, const std::string& name,
+                                    std::int64_t first_row);
 
 }  // namespace bulksim

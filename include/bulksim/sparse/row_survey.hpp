@@ -15,21 +15,21 @@ Digest row_block_digest(CsrView canonical);
 std::int64_t longest_row(CsrView rows);
 
 /// What the values of rows are.
-struct ValueFacts {
+struct ValueInfo {
   bool integers = true;  ///< whole numbers of less than 2^31 in magnitude, all of them
   double longest = 0.0;  ///< the largest norm of a row
 
-  ValueFacts& operator+=(const ValueFacts& other);
-  bool operator==(const ValueFacts&) const = default;
+  ValueInfo& operator+=(const ValueInfo& other);
+  bool operator==(const ValueInfo&) const = default;
 };
 
-ValueFacts value_facts(CsrView canonical);
+ValueInfo value_info(CsrView canonical);
 
 /// What one pass over the rows of a matrix tells, row block by row block of 1,024 rows; the last
 /// row block may be shorter.
 struct RowSurvey {
   std::int64_t longest_row = 0;             ///< nonzeros, in canonical form
-  HygieneCounts counts;                     ///< of the rows as they were before
+  CanonicalizationCounts counts;            ///< of the rows as they were before
   std::vector<Digest> row_block_digests;    ///< `row_block_digest` of each row block
   std::vector<std::int64_t> row_block_nnz;  ///< of the canonical rows
 

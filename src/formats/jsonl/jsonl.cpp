@@ -92,7 +92,7 @@ class KeyColumns {
   virtual void append(std::span<const std::string_view> keys, const VectorReader& vectors,
                       std::vector<Column>& out) = 0;
   virtual std::int64_t count() const = 0;
-  virtual TextList terms() const = 0;
+  virtual StringTable terms() const = 0;
 };
 
 [[noreturn]] void refuse_key(const VectorReader& vectors, std::string_view key,
@@ -116,7 +116,7 @@ class IndexColumns final : public KeyColumns {
     }
   }
   std::int64_t count() const override { return count_; }
-  TextList terms() const override { return {}; }
+  StringTable terms() const override { return {}; }
 
  private:
   std::int64_t count_ = 0;
@@ -125,7 +125,7 @@ class IndexColumns final : public KeyColumns {
 /// Keys are terms of a list that is given.
 class ListedColumns final : public KeyColumns {
  public:
-  ListedColumns(const TextList& terms, std::string path) : path_(std::move(path)) {
+  ListedColumns(const StringTable& terms, std::string path) : path_(std::move(path)) {
     for (std::int64_t column = 0; column < terms.size(); ++column)
       table_.insert(terms[column]);
     BULKSIM_EXPECT(table_.size() == terms.size());
@@ -141,7 +141,7 @@ class ListedColumns final : public KeyColumns {
     }
   }
   std::int64_t count() const override { return table_.size(); }
-  TextList terms() const override { return table_.texts(); }
+  StringTable terms() const override { return table_.texts(); }
 
  private:
   std::string_view first_absent(std::span<const std::string_view> keys) const {
@@ -181,8 +181,8 @@ class CollectedColumns final : public KeyColumns {
     }
   }
   std::int64_t count() const override { return table_.size(); }
-  TextList terms() const override {
-    TextList terms;
+  StringTable terms() const override {
+    StringTable terms;
     for (const Column number : sorted_)
       terms.add(table_.texts()[number]);
     return terms;
@@ -209,8 +209,8 @@ class JsonlStream final : public RowStream {
   }
 
   const MatrixInfo& info() const override { return info_; }
-  const TextList& ids() const override { return ids_.texts(); }
-  const TextList& terms() const override { return terms_; }
+  const StringTable& ids() const override { return ids_.texts(); }
+  const StringTable& terms() const override { return terms_; }
   double progress() const override { return vectors_.progress(); }
 
   bool next(CsrMatrix& out) override {
@@ -262,7 +262,7 @@ class JsonlStream final : public RowStream {
   JsonlIds read_ids_;
   MatrixInfo info_;
   TermTable ids_;
-  TextList terms_;
+  StringTable terms_;
   std::vector<std::pair<Column, std::uint32_t>> order_;  // of the entries of one row
 };
 

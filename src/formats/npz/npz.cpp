@@ -27,8 +27,8 @@ class CsrStream final : public RowStream {
   }
 
   const MatrixInfo& info() const override { return info_; }
-  const TextList& ids() const override { return none_; }
-  const TextList& terms() const override { return none_; }
+  const StringTable& ids() const override { return none_; }
+  const StringTable& terms() const override { return none_; }
   double progress() const override {
     return info_.rows == 0 ? 1.0 : static_cast<double>(next_row_) / static_cast<double>(info_.rows);
   }
@@ -90,7 +90,7 @@ class CsrStream final : public RowStream {
   NpyReader columns_;
   NpyReader values_;
   OffsetReader offsets_;
-  TextList none_;
+  StringTable none_;
   std::vector<std::int64_t> indices_;
   std::int64_t next_row_ = 0;
   std::int64_t next_entry_ = 0;

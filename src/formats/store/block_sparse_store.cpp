@@ -38,8 +38,8 @@ class BlockSparseStore final : public MatrixSource {
   const MatrixInfo& info() const override { return info_; }
   const RowSurvey* survey() const override { return &survey_; }
   StoreSizes sizes() const { return sizes_of(header_); }
-  TextList ids() const override { return read_texts(StoreArray::kIdOffsets, info_.rows); }
-  TextList terms() const override { return read_texts(StoreArray::kTermOffsets, info_.columns); }
+  StringTable ids() const override { return read_texts(StoreArray::kIdOffsets, info_.rows); }
+  StringTable terms() const override { return read_texts(StoreArray::kTermOffsets, info_.columns); }
 
   void read(RowRange range, CsrMatrix& out) const override {
     BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= info_.rows);
@@ -121,8 +121,8 @@ class BlockSparseStore final : public MatrixSource {
     return values;
   }
 
-  TextList read_texts(StoreArray offsets, std::int64_t count) const {
-    TextList texts;
+  StringTable read_texts(StoreArray offsets, std::int64_t count) const {
+    StringTable texts;
     if (header_.place(offsets).is_there == 0) return texts;
     const auto bytes = static_cast<StoreArray>(static_cast<int>(offsets) + 1);
     texts.offsets = read_array<std::int64_t>(offsets, count + 1);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/row_survey.hpp"
@@ -46,12 +46,12 @@ bool is_block_sparse_store(FileCalls& calls, const std::string& path);
 StoreSizes read_store_sizes(FileCalls& calls, const std::string& path);
 
 /// What a store holds besides its rows.
-struct StoreFacts {
+struct StoreInfo {
   std::int64_t columns = 0;
   bool ends_with_last_column = false;  ///< as in MatrixInfo
-  HygieneCounts counts;                ///< of the rows before they were canonical
-  TextList ids;                        ///< one a row, or none
-  TextList terms;                      ///< one a column, or none
+  CanonicalizationCounts counts;       ///< of the rows before they were canonical
+  StringTable ids;                     ///< one a row, or none
+  StringTable terms;                   ///< one a column, or none
 };
 
 /// Writes a store, row block by row block, with bounded memory. The file appears under its name
@@ -65,8 +65,8 @@ class StoreWriter {
 
   /// The next row block of canonical rows: 1,024 of them, fewer only in the last call.
   void append(CsrView canonical);
-  /// Writes what else there is, syncs and renames. Columns must lie below `facts.columns`.
-  StoreSizes finish(const StoreFacts& facts);
+  /// Writes what else there is, syncs and renames. Columns must lie below `store_info.columns`.
+  StoreSizes finish(const StoreInfo& store_info);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t nnz() const { return nnz_; }
@@ -75,8 +75,8 @@ class StoreWriter {
   struct Layout;
 
   void flush();
-  StoreHeader header_of(const StoreFacts& facts) const;
-  void write_arrays(const StoreFacts& facts, StoreHeader& header) const;
+  StoreHeader header_of(const StoreInfo& store_info) const;
+  void write_arrays(const StoreInfo& store_info, StoreHeader& header) const;
 
   FileCalls& calls_;
   std::string path_;

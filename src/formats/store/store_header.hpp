@@ -43,7 +43,7 @@ struct StoreHeader {
   std::int64_t columns = 0;
   std::int64_t nnz = 0;
   std::int64_t longest_row = 0;
-  HygieneCounts counts;
+  CanonicalizationCounts counts;
   Digest vocabulary;
   std::array<ArrayPlace, kStoreArrays> arrays;
   std::uint32_t unused = 0;

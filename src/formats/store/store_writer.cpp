@@ -48,7 +48,7 @@ h5::Attributes attributes_of(const StoreHeader& header) {
           {"explicit_zeros", header.counts.explicit_zeros}};
 }
 
-void add_texts(const TextList& texts, std::array<StoreArray, 2> which,
+void add_texts(const StringTable& texts, std::array<StoreArray, 2> which,
                std::array<const char*, 2> names, std::vector<NewArray>& arrays) {
   if (texts.empty()) return;
   arrays.push_back({which[0],
@@ -104,10 +104,10 @@ void StoreWriter::flush() {
   pending_.clear();
 }
 
-StoreSizes StoreWriter::finish(const StoreFacts& facts) {
+StoreSizes StoreWriter::finish(const StoreInfo& store_info) {
   flush();
-  StoreHeader header = header_of(facts);
-  write_arrays(facts, header);
+  StoreHeader header = header_of(store_info);
+  write_arrays(store_info, header);
   h5::write_attributes(layout_->file, attributes_of(header));
   layout_->file.close("close '" + temporary_name(path_) + "'");
   const auto bytes = std::as_bytes(std::span(&header, 1));
@@ -120,19 +120,19 @@ StoreSizes StoreWriter::finish(const StoreFacts& facts) {
   return sizes_of(header);
 }
 
-StoreHeader StoreWriter::header_of(const StoreFacts& facts) const {
+StoreHeader StoreWriter::header_of(const StoreInfo& store_info) const {
   StoreHeader header;
-  header.ends_with_last_column = facts.ends_with_last_column;
+  header.ends_with_last_column = store_info.ends_with_last_column;
   header.rows = rows_;
-  header.columns = facts.columns;
+  header.columns = store_info.columns;
   header.nnz = nnz_;
   header.longest_row = survey_.longest_row;
-  header.counts = facts.counts;
-  header.vocabulary = facts.terms.digest();
+  header.counts = store_info.counts;
+  header.vocabulary = store_info.terms.digest();
   return header;
 }
 
-void StoreWriter::write_arrays(const StoreFacts& facts, StoreHeader& header) const {
+void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header) const {
   using enum StoreArray;
   using enum h5::Element;
   const auto row_blocks = static_cast<hsize_t>(survey_.row_block_digests.size());
@@ -153,8 +153,8 @@ void StoreWriter::write_arrays(const StoreFacts& facts, StoreHeader& header) con
        {row_blocks, 2},
        bytes_of(survey_.row_block_digests)},
       {kRowBlockNnz, "frame_nnz", kInt64, {row_blocks}, bytes_of(survey_.row_block_nnz)}};
-  add_texts(facts.ids, {kIdOffsets, kIdBytes}, {"id_offsets", "id_bytes"}, arrays);
-  add_texts(facts.terms, {kTermOffsets, kTermBytes}, {"term_offsets", "term_bytes"}, arrays);
+  add_texts(store_info.ids, {kIdOffsets, kIdBytes}, {"id_offsets", "id_bytes"}, arrays);
+  add_texts(store_info.terms, {kTermOffsets, kTermBytes}, {"term_offsets", "term_bytes"}, arrays);
   for (const NewArray& array : arrays) {
     const std::int64_t at =
         h5::create_array(layout_->file, array.name, array.element, array.extent);

@@ -30,8 +30,8 @@ class GroupedSource final : public MatrixSource {
     out = group_rows(matrix.view(), stride_, order_);
   }
   const RowSurvey* survey() const override { return nullptr; }
-  TextList ids() const override { return {}; }
-  TextList terms() const override { return {}; }
+  StringTable ids() const override { return {}; }
+  StringTable terms() const override { return {}; }
 
  private:
   const MatrixSource& source_;

@@ -49,23 +49,24 @@ JsonlOptions jsonl_options(FileCalls& calls, const ImportOptions& options) {
 }
 
 /// The names of rows and columns, from the options or from the source.
-StoreFacts facts_of(FileCalls& calls, const ImportOptions& options, const RowStream& rows) {
+StoreInfo info_of(FileCalls& calls, const ImportOptions& options, const RowStream& rows) {
   const MatrixInfo& info = rows.info();
-  StoreFacts facts;
-  facts.columns = info.columns;
-  facts.ends_with_last_column = info.ends_with_last_column;
-  facts.ids = options.ids.empty() ? rows.ids() : read_ids(calls, options.ids, info);
+  StoreInfo store_info;
+  store_info.columns = info.columns;
+  store_info.ends_with_last_column = info.ends_with_last_column;
+  store_info.ids = options.ids.empty() ? rows.ids() : read_ids(calls, options.ids, info);
   if (options.vocabulary.empty() || info.vocabulary) {
-    facts.terms = rows.terms();
-    return facts;
+    store_info.terms = rows.terms();
+    return store_info;
   }
-  facts.terms = read_lines(calls, options.vocabulary);
-  if (info.ends_with_last_column && facts.terms.size() > facts.columns) {
-    facts.columns = facts.terms.size();
+  store_info.terms = read_lines(calls, options.vocabulary);
+  if (info.ends_with_last_column && store_info.terms.size() > store_info.columns) {
+    store_info.columns = store_info.terms.size();
   }
-  facts.ends_with_last_column = false;
-  expect_count(facts.terms, options.vocabulary, facts.columns, "columns in '" + info.path + "'");
-  return facts;
+  store_info.ends_with_last_column = false;
+  expect_count(store_info.terms, options.vocabulary, store_info.columns,
+               "columns in '" + info.path + "'");
+  return store_info;
 }
 
 }  // namespace
@@ -84,11 +85,11 @@ ImportReport import_matrix(FileCalls& calls, const std::string& source, const st
     writer.append(rows.view());
     progress.show(writer.rows(), stream->progress());
   }
-  StoreFacts facts = facts_of(calls, options, *stream);
-  facts.counts = report.counts;
-  report.sizes = writer.finish(facts);
+  StoreInfo store_info = info_of(calls, options, *stream);
+  store_info.counts = report.counts;
+  report.sizes = writer.finish(store_info);
   report.source = stream->info();
-  report.source.columns = facts.columns;
+  report.source.columns = store_info.columns;
   report.nnz = writer.nnz();
   report.seconds = watch.seconds();
   return report;

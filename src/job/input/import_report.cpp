@@ -11,7 +11,7 @@ namespace bulksim {
 namespace {
 
 /// "2 duplicates summed", one for each count that is not zero.
-std::vector<std::string> irregularities(const HygieneCounts& counts) {
+std::vector<std::string> irregularities(const CanonicalizationCounts& counts) {
   std::vector<std::string> found;
   const auto add = [&](std::int64_t count, const char* what) {
     if (count > 0) found.push_back(std::to_string(count) + " " + what);

@@ -14,7 +14,7 @@ struct ImportReport {
   MatrixInfo source;     ///< nnz as in the source
   std::int64_t nnz = 0;  ///< of the canonical rows
   std::int64_t longest_row = 0;
-  HygieneCounts counts;
+  CanonicalizationCounts counts;
   StoreSizes sizes;
   double seconds = 0.0;
 

@@ -76,9 +76,9 @@ std::unique_ptr<MatrixSource> open_input(FileCalls& calls, const std::string& pr
                     ? open_block_sparse_store(calls, prepared, name)
                     : open_matrix(calls, prepared);
   if (irregular == Irregular::kAccept || source->survey() == nullptr) return source;
-  HygieneCounts counts = source->survey()->counts;
+  CanonicalizationCounts counts = source->survey()->counts;
   counts.zero_rows = 0;
-  if (counts == HygieneCounts{}) return source;
+  if (counts == CanonicalizationCounts{}) return source;
   throw Error(ExitCode::kDataError,
               "'" + name + "' was imported from rows of which " +
                   std::to_string(counts.unsorted_rows) + " were not sorted, with " +

@@ -17,7 +17,7 @@ const std::string& origin(const std::string& path, const MatrixSource& source) {
 
 }  // namespace
 
-void expect_count(const TextList& ids, const std::string& path, std::int64_t count,
+void expect_count(const StringTable& ids, const std::string& path, std::int64_t count,
                   const std::string& of_what) {
   if (ids.size() == count) return;
   throw Error(ExitCode::kDataError, "'" + path + "' has " + std::to_string(ids.size()) +
@@ -25,20 +25,20 @@ void expect_count(const TextList& ids, const std::string& path, std::int64_t cou
                                         of_what);
 }
 
-TextList read_ids(FileCalls& calls, const std::string& path, const MatrixInfo& info) {
-  TextList ids = read_lines(calls, path);
+StringTable read_ids(FileCalls& calls, const std::string& path, const MatrixInfo& info) {
+  StringTable ids = read_lines(calls, path);
   expect_count(ids, path, info.rows, "rows in '" + info.path + "'");
   return ids;
 }
 
-TextList ids_of(FileCalls& calls, const MatrixSource& source, const std::string& path) {
+StringTable ids_of(FileCalls& calls, const MatrixSource& source, const std::string& path) {
   if (path.empty()) return source.ids();
   return read_ids(calls, path, source.info());
 }
 
 std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
                                  const std::string& path) {
-  const TextList ids = ids_of(calls, source, path);
+  const StringTable ids = ids_of(calls, source, path);
   if (ids.empty()) return std::nullopt;
   for (std::int64_t row = 0; row < ids.size(); ++row) {
     if (ids[row].find('\0') == std::string_view::npos) continue;
@@ -48,10 +48,10 @@ std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
   return IdInfo{ids.digest(), id_width(ids)};
 }
 
-TextList reread_ids(FileCalls& calls, const MatrixSource& source, const std::string& path,
-                    const std::optional<IdInfo>& known) {
+StringTable reread_ids(FileCalls& calls, const MatrixSource& source, const std::string& path,
+                       const std::optional<IdInfo>& known) {
   if (!known) return {};
-  TextList ids = ids_of(calls, source, path);
+  StringTable ids = ids_of(calls, source, path);
   if (ids.digest() == known->digest) return ids;
   throw Error(ExitCode::kTemporary, "the ids in '" + origin(path, source) +
                                         "' have changed since the run began; nothing was "

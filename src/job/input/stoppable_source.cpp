@@ -20,8 +20,8 @@ class StoppableSource final : public MatrixSource {
     source_->read(range, out);
   }
   const RowSurvey* survey() const override { return source_->survey(); }
-  TextList ids() const override { return source_->ids(); }
-  TextList terms() const override { return source_->terms(); }
+  StringTable ids() const override { return source_->ids(); }
+  StringTable terms() const override { return source_->terms(); }
 
  private:
   std::unique_ptr<MatrixSource> source_;

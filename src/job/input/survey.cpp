@@ -90,8 +90,8 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     auto one = rest.first(length);
     rest = rest.subspan(length);
     survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
-    survey.counts += take<HygieneCounts>(one);
-    survey.values += take<ValueFacts>(one);
+    survey.counts += take<CanonicalizationCounts>(one);
+    survey.values += take<ValueInfo>(one);
     while (!one.empty())
       survey.row_blocks.push_back(take<RowBlockSurvey>(one));
   }
@@ -154,13 +154,13 @@ void ColumnFrequency::add(std::span<const Column> columns) {
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm, Metric metric) {
   Surveys surveys;
-  ValueFacts query_values;
-  ValueFacts item_values;
+  ValueInfo query_values;
+  ValueInfo item_values;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(queries.info().rows, kRowBlockRows), comm);
     surveys.queries = survey_share(queries, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) query_values += value_facts(view);
+      if (metric == Metric::kDot) query_values += value_info(view);
       for (std::int64_t row = 0; row < view.rows(); ++row)
         frequency.add(view.columns_of(row));
       return std::int64_t{0};
@@ -170,7 +170,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(items.info().rows, kRowBlockRows), comm);
     surveys.items = survey_share(items, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) item_values += value_facts(view);
+      if (metric == Metric::kDot) item_values += value_info(view);
       std::int64_t work = 0;
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         for (const Column column : view.columns_of(row))

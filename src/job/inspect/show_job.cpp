@@ -82,7 +82,7 @@ std::vector<ScoredPair> strongest_pairs(const SimilarityReader& result, std::int
   return strongest.sorted();
 }
 
-void add_id(const TextList& name, const char* key, Json& pair) {
+void add_id(const StringTable& name, const char* key, Json& pair) {
   if (!name.empty()) pair[key] = name[0];
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json describe(const MatrixInfo& info, std::int64_t longest_row, const HygieneCounts& counts) {
+Json describe(const MatrixInfo& info, std::int64_t longest_row,
+              const CanonicalizationCounts& counts) {
   Json json = {{"schema", 1},
                {"kind", "matrix"},
                {"file", info.path},
@@ -52,7 +53,7 @@ Json describe_stream(FileCalls& calls, const std::string& path) {
   const auto stream = open_rows(calls, path, {});
   std::int64_t longest = 0;
   std::int64_t row = 0;
-  HygieneCounts counts;
+  CanonicalizationCounts counts;
   for (CsrMatrix rows; stream->next(rows); row += rows.rows()) {
     counts += canonicalize(rows, Irregular::kAccept, path, row);
     longest = std::max(longest, longest_row(rows.view()));

@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-std::string name_of(const TextList& ids, std::int64_t row) {
+std::string name_of(const StringTable& ids, std::int64_t row) {
   return ids.empty() ? std::to_string(row) : std::string(ids[row]);
 }
 

@@ -77,10 +77,10 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
 
 /// What was put in order before it was computed with.
 void announce_irregular(const Surveys& surveys, Log& log) {
-  HygieneCounts counts = surveys.queries.counts;
+  CanonicalizationCounts counts = surveys.queries.counts;
   counts += surveys.items.counts;
   counts.zero_rows = 0;
-  if (counts == HygieneCounts{}) return;
+  if (counts == CanonicalizationCounts{}) return;
   log.info("irregular",
            "put in order: " + std::to_string(counts.unsorted_rows) + " rows sorted, " +
                std::to_string(counts.duplicates) + " duplicates summed, " +

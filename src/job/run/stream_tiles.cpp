@@ -12,18 +12,18 @@ namespace {
 
 /// Lets a backend finish with the queries before they go, however its work has ended.
 template <class Backend>
-class Finish {
+class DrainOnExit {
  public:
-  explicit Finish(Backend& backend) : backend_(backend) {}
-  ~Finish() {
+  explicit DrainOnExit(Backend& backend) : backend_(backend) {}
+  ~DrainOnExit() {
     try {
       backend_.drain();
     } catch (...) {
       // what went wrong is under way already
     }
   }
-  Finish(const Finish&) = delete;
-  Finish& operator=(const Finish&) = delete;
+  DrainOnExit(const DrainOnExit&) = delete;
+  DrainOnExit& operator=(const DrainOnExit&) = delete;
 
  private:
   Backend& backend_;
@@ -46,7 +46,7 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
     queries.range = {plan.grid.queries(batch.begin).begin, plan.grid.queries(batch.end - 1).end};
     queries.rows = query_reader.read(queries.range);
     if (nan != nullptr) nan->note_queries(queries.range, queries.rows);
-    const Finish finish(backend);
+    const DrainOnExit finish(backend);
     backend.set_queries(queries, sink);
     for (const ChunkTask& chunk : chunks) {
       QuantizedRows items = item_reader.read(chunk.items);

@@ -97,11 +97,11 @@ bool is_zero_row(const Rows& rows, std::int64_t row) {
 }
 
 /// Cells of one tile against both references.
-bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, const Rows& queries,
+bool agrees(TileFiles& files, const ResultInfo& info, std::int64_t number, const Rows& queries,
             const Rows& items) {
-  const TileId tile = facts.grid.id(number);
-  const RowRange rows = facts.grid.queries(tile.row);
-  const RowRange columns = facts.grid.items(tile.column);
+  const TileId tile = info.grid.id(number);
+  const RowRange rows = info.grid.queries(tile.row);
+  const RowRange columns = info.grid.items(tile.column);
   for (int cell = 0; cell < kCellsOfATile; ++cell) {
     const std::uint64_t random =
         mix(static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(cell));
@@ -110,19 +110,19 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
     const auto i = static_cast<std::int64_t>((random & 0xffffffff) %
                                              static_cast<std::uint64_t>(columns.size()));
     float stored = 0.0F;
-    files.read(tile, {&stored, 1}, q * facts.grid.tile().items + i);
-    const bool has_selection = facts.plan && facts.plan->selection;
+    files.read(tile, {&stored, 1}, q * info.grid.tile().items + i);
+    const bool has_selection = info.plan && info.plan->selection;
     if (has_selection && std::isnan(stored)) continue;
-    if (!has_selection && facts.has_nan_rows &&
+    if (!has_selection && info.has_nan_rows &&
         (is_zero_row(queries, rows.begin + q) || is_zero_row(items, i))) {
       if (!std::isnan(stored)) return false;
       continue;
     }
-    float exact = exact_score(queries.units, rows.begin + q, items.units, i, facts.arithmetic);
-    if (facts.value_type == ValueType::kFloat16) exact = widen_half(round_to_half(exact));
-    const double real = float64_score(queries, rows.begin + q, items, i, facts.arithmetic.metric);
+    float exact = exact_score(queries.units, rows.begin + q, items.units, i, info.arithmetic);
+    if (info.value_type == ValueType::kFloat16) exact = widen_half(round_to_half(exact));
+    const double real = float64_score(queries, rows.begin + q, items, i, info.arithmetic.metric);
     const double error = std::fabs(static_cast<double>(stored) - real);
-    if (stored != exact || !(error <= facts.error_bound + std::fabs(real) * kReferenceError)) {
+    if (stored != exact || !(error <= info.error_bound + std::fabs(real) * kReferenceError)) {
       return false;
     }
   }
@@ -130,28 +130,28 @@ bool agrees(TileFiles& files, const ResultFacts& facts, std::int64_t number, con
 }
 
 /// The partials of one row of a tile against merges of its row with every item.
-bool partials_agree(PartialFiles& files, const ResultFacts& facts, std::int64_t number,
+bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t number,
                     const Rows& queries, const Rows& items) {
-  const TileId tile = facts.grid.id(number);
-  const RowRange rows = facts.grid.queries(tile.row);
+  const TileId tile = info.grid.id(number);
+  const RowRange rows = info.grid.queries(tile.row);
   const auto row = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(number), 0) %
                                              static_cast<std::uint64_t>(rows.size()));
-  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(facts.grid)));
+  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(info.grid)));
   files.read(tile, partials);
-  const float unit = inverse_one(facts.arithmetic);
+  const float unit = inverse_one(info.arithmetic);
   std::vector<float> cosines;
-  for (std::int64_t item = 0; item < facts.grid.items(tile.column).size(); ++item) {
+  for (std::int64_t item = 0; item < info.grid.items(tile.column).size(); ++item) {
     cosines.push_back(
         to_cosine(exact_sum(queries.units, rows.begin + row, items.units, item), unit));
   }
-  const auto blocks = static_cast<std::size_t>(FineGrid(facts.grid).columns_of_a_tile());
+  const auto blocks = static_cast<std::size_t>(FineGrid(info.grid).columns_of_a_tile());
   std::span<const float> left(cosines);
   for (const SoftmaxPartial& partial :
        std::span(partials).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
     const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
     left = left.subspan(block.size());
     const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);
-    if (partial != (exists ? softmax_partial(block, 0, exp_scale(*facts.plan->softmax_scale), unit)
+    if (partial != (exists ? softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale), unit)
                            : SoftmaxPartial{})) {
       return false;
     }
@@ -167,35 +167,35 @@ void require_content(const DigestedReader& reader, const Digest& wanted, std::in
 
 }  // namespace
 
-void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
+void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
                     Verdict& verdict) {
-  DigestedReader query_reader(*inputs.queries, facts.arithmetic);
-  DigestedReader item_reader(*inputs.items, facts.arithmetic);
-  require_content(query_reader, facts.queries, facts.grid.shape().queries);
-  require_content(item_reader, facts.items, facts.grid.shape().items);
-  if (facts.grid.count() == 0) return;
-  TileFiles files(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
-  PartialFiles partials(calls, facts.grid, facts.parts.partials, facts.parts.layouts,
+  DigestedReader query_reader(*inputs.queries, info.arithmetic);
+  DigestedReader item_reader(*inputs.items, info.arithmetic);
+  require_content(query_reader, info.queries, info.grid.shape().queries);
+  require_content(item_reader, info.items, info.grid.shape().items);
+  if (info.grid.count() == 0) return;
+  TileFiles files(calls, info.grid, info.parts.paths, info.parts.layouts, TileAccess::kRead);
+  PartialFiles partials(calls, info.grid, info.parts.partials, info.parts.layouts,
                         TileAccess::kRead);
-  const Rows queries = query_reader.read({0, facts.grid.shape().queries});
+  const Rows queries = query_reader.read({0, info.grid.shape().queries});
   std::size_t part = 0;
-  for (std::int64_t column = 0; column < facts.grid.columns(); ++column) {
-    while (facts.parts.layouts[part].tile_columns.end <= column)
+  for (std::int64_t column = 0; column < info.grid.columns(); ++column) {
+    while (info.parts.layouts[part].tile_columns.end <= column)
       ++part;
-    if (facts.readable[part] == 0) continue;
-    const Rows items = item_reader.read(facts.grid.items(column));
-    for (std::int64_t row = 0; row < facts.grid.rows(); ++row) {
-      const std::int64_t number = facts.grid.number({row, column});
-      if (facts.parts.has_partials() && partials.digest_of_whole({row, column}) &&
-          !partials_agree(partials, facts, number, queries, items)) {
+    if (info.readable[part] == 0) continue;
+    const Rows items = item_reader.read(info.grid.items(column));
+    for (std::int64_t row = 0; row < info.grid.rows(); ++row) {
+      const std::int64_t number = info.grid.number({row, column});
+      if (info.parts.has_partials() && partials.digest_of_whole({row, column}) &&
+          !partials_agree(partials, info, number, queries, items)) {
         verdict.damage.push_back(
-            damaged_tile(facts, {row, column}, "terms of the tile are not those of the inputs"));
+            damaged_tile(info, {row, column}, "terms of the tile are not those of the inputs"));
       }
-      if (!facts.parts.has_matrix()) continue;
+      if (!info.parts.has_matrix()) continue;
       verdict.cells += kCellsOfATile;
-      if (!agrees(files, facts, number, queries, items)) {
+      if (!agrees(files, info, number, queries, items)) {
         verdict.damage.push_back(damaged_tile(
-            facts, {row, column}, "cells of the tile are not the scores of the inputs"));
+            info, {row, column}, "cells of the tile are not the scores of the inputs"));
       }
     }
   }

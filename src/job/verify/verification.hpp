@@ -15,7 +15,7 @@
 namespace bulksim {
 
 /// What a result says of itself, as far as it can be believed.
-struct ResultFacts {
+struct ResultInfo {
   TileGrid grid;
   PartSet parts;
   std::vector<std::string>
@@ -35,22 +35,22 @@ struct ResultFacts {
 };
 
 /// Looks at everything in a version but its tiles; adds what is wrong to the verdict.
-ResultFacts verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict);
+ResultInfo verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict);
 
 /// The same for a result that is one file.
-ResultFacts verify_file(FileCalls& calls, const std::string& path, Verdict& verdict);
+ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdict);
 
 /// Reads every tile; adds those that are not what their digests say, and values that are no cosine.
-void verify_tiles(FileCalls& calls, const ResultFacts& facts, int threads, Verdict& verdict);
+void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict& verdict);
 
 /// Looks at the partials of the block sums, forms some of them again from the cosines of their
 /// tile, and the block sums from the partials.
-void verify_blocks(FileCalls& calls, const ResultFacts& facts, const std::string& folder,
+void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& folder,
                    Verdict& verdict);
 
 /// Computes 64 cells of every tile from the inputs, by the definition and in float64; throws Error
 /// (65) when these are not the inputs of the result.
-void verify_against(FileCalls& calls, const ResultFacts& facts, const SourcePair& inputs,
+void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
                     Verdict& verdict);
 
 /// Whether a result is one of pairs, and may be opened at all.
@@ -67,7 +67,7 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<Resul
 bool survives_opening(FileCalls& calls, const std::string& path);
 
 /// A damaged tile, with its place.
-Damage damaged_tile(const ResultFacts& facts, TileId tile, const std::string& what);
+Damage damaged_tile(const ResultInfo& info, TileId tile, const std::string& what);
 
 /// The folder of a version that `path` means, or "" when it means one file.
 std::string version_folder(FileCalls& calls, const std::string& path);

@@ -18,20 +18,20 @@ namespace {
 
 constexpr std::uint64_t kRowsOfATile = 2;  // formed again, in each tile
 
-Damage damaged_partials(const ResultFacts& facts, TileId tile, const std::string& what) {
-  Damage damage = damaged_tile(facts, tile, what);
+Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& what) {
+  Damage damage = damaged_tile(info, tile, what);
   damage.file = partial_file_name(*damage.part);
   return damage;
 }
 
 /// Whether the partials of a row are those of its cosines.
-bool row_agrees(TileFiles& files, const ResultFacts& facts, TileId tile, std::int64_t row,
+bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int64_t row,
                 std::span<const SoftmaxPartial> partials) {
-  const RowRange items = facts.grid.items(tile.column);
+  const RowRange items = info.grid.items(tile.column);
   std::vector<float> cosines(static_cast<std::size_t>(items.size()));
-  files.read(tile, cosines, row * facts.grid.tile().items);
+  files.read(tile, cosines, row * info.grid.tile().items);
   // cosines with an item without values count as 0
-  if (facts.has_nan_rows) {
+  if (info.has_nan_rows) {
     std::ranges::replace_if(
         cosines, [](float cosine) { return std::isnan(cosine); }, 0.0F);
   }
@@ -43,22 +43,22 @@ bool row_agrees(TileFiles& files, const ResultFacts& facts, TileId tile, std::in
     if (block.empty()
             ? partial != SoftmaxPartial{}
             : partial != SoftmaxPartial{} &&
-                  partial != softmax_partial(block, 0, exp_scale(*facts.plan->softmax_scale),
-                                             inverse_one(facts.arithmetic))) {
+                  partial != softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale),
+                                             inverse_one(info.arithmetic))) {
       return false;
     }
   }
   return true;
 }
 
-bool rows_agree(TileFiles& files, const ResultFacts& facts, TileId tile,
+bool rows_agree(TileFiles& files, const ResultInfo& info, TileId tile,
                 std::span<const SoftmaxPartial> partials) {
-  const auto rows = static_cast<std::uint64_t>(facts.grid.queries(tile.row).size());
-  const auto blocks = static_cast<std::size_t>(FineGrid(facts.grid).columns_of_a_tile());
-  const auto number = static_cast<std::uint64_t>(facts.grid.number(tile));
+  const auto rows = static_cast<std::uint64_t>(info.grid.queries(tile.row).size());
+  const auto blocks = static_cast<std::size_t>(FineGrid(info.grid).columns_of_a_tile());
+  const auto number = static_cast<std::uint64_t>(info.grid.number(tile));
   for (std::uint64_t k = 0; k < kRowsOfATile; ++k) {
     const std::size_t row = mix(number, k) % rows;
-    if (!row_agrees(files, facts, tile, static_cast<std::int64_t>(row),
+    if (!row_agrees(files, info, tile, static_cast<std::int64_t>(row),
                     partials.subspan(row * blocks, blocks))) {
       return false;
     }
@@ -68,33 +68,33 @@ bool rows_agree(TileFiles& files, const ResultFacts& facts, TileId tile,
 
 /// Reads the partials of every tile; returns the tiles that could be read.
 std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& tiles,
-                                           const ResultFacts& facts, Verdict& verdict) {
-  std::vector<SoftmaxPartial> some(static_cast<std::size_t>(partials_per_tile(facts.grid)));
+                                           const ResultInfo& info, Verdict& verdict) {
+  std::vector<SoftmaxPartial> some(static_cast<std::size_t>(partials_per_tile(info.grid)));
   std::vector<std::int64_t> whole;
   std::set<TileId> damaged;  // whose cosines are not to be believed
   for (const Damage& damage : verdict.damage)
     if (damage.tile) damaged.insert(*damage.tile);
-  for (std::int64_t number = 0; number < facts.grid.count(); ++number) {
-    const TileId tile = facts.grid.id(number);
-    if (facts.readable[part_of(facts.parts.layouts, tile.column)] == 0) continue;
+  for (std::int64_t number = 0; number < info.grid.count(); ++number) {
+    const TileId tile = info.grid.id(number);
+    if (info.readable[part_of(info.parts.layouts, tile.column)] == 0) continue;
     const auto digest = partials.digest_of_whole(tile);
-    const bool published = facts.parts.has_matrix() || facts.digests.empty() ||
-                           digest == facts.digests[static_cast<std::size_t>(number)];
+    const bool published = info.parts.has_matrix() || info.digests.empty() ||
+                           digest == info.digests[static_cast<std::size_t>(number)];
     if (!digest || !published) {
       verdict.damage.push_back(damaged_partials(
-          facts, tile, "the terms of the tile have other bytes than were published"));
+          info, tile, "the terms of the tile have other bytes than were published"));
       continue;
     }
     whole.push_back(number);
     // values of float16 have lost what the partials were made of
-    if (!facts.parts.has_matrix() || facts.value_type != ValueType::kFloat32 ||
+    if (!info.parts.has_matrix() || info.value_type != ValueType::kFloat32 ||
         damaged.contains(tile)) {
       continue;
     }
     partials.read(tile, some);
-    if (!rows_agree(tiles, facts, tile, some)) {
+    if (!rows_agree(tiles, info, tile, some)) {
       verdict.damage.push_back(
-          damaged_partials(facts, tile, "terms of the tile are not those of its cosines"));
+          damaged_partials(info, tile, "terms of the tile are not those of its cosines"));
     }
   }
   return whole;
@@ -102,18 +102,18 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
 
 }  // namespace
 
-void verify_blocks(FileCalls& calls, const ResultFacts& facts, const std::string& folder,
+void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& folder,
                    Verdict& verdict) {
-  PartialFiles partials(calls, facts.grid, facts.parts.partials, facts.parts.layouts,
+  PartialFiles partials(calls, info.grid, info.parts.partials, info.parts.layouts,
                         TileAccess::kRead);
-  TileFiles tiles(calls, facts.grid, facts.parts.paths, facts.parts.layouts, TileAccess::kRead);
-  const auto whole = look_at_partials(partials, tiles, facts, verdict);
+  TileFiles tiles(calls, info.grid, info.parts.paths, info.parts.layouts, TileAccess::kRead);
+  const auto whole = look_at_partials(partials, tiles, info, verdict);
   const bool known_damage = std::ranges::any_of(
       verdict.damage, [](const Damage& damage) { return damage.file == "similarity.h5"; });
-  if (known_damage || std::ssize(whole) != facts.grid.count()) return;
+  if (known_damage || std::ssize(whole) != info.grid.count()) return;
   const auto alone = make_self_communicator();
   const BlockMap sums = reduce_block_sums(
-      *facts.plan, [&](TileId tile, std::span<SoftmaxPartial> to) { partials.read(tile, to); },
+      *info.plan, [&](TileId tile, std::span<SoftmaxPartial> to) { partials.read(tile, to); },
       whole, *alone);
   try {
     if (read_block_map(calls, folder) == sums) return;

@@ -87,18 +87,18 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
     }
     return verdict;
   }
-  const ResultFacts facts = folder.empty() ? verify_file(calls, options.path, verdict)
-                                           : verify_version(calls, folder, verdict);
+  const ResultInfo info = folder.empty() ? verify_file(calls, options.path, verdict)
+                                         : verify_version(calls, folder, verdict);
   if (options.depth == VerifyDepth::kQuick) return verdict;
-  if (facts.cut && verdict.damage.empty()) {
-    look_at_pairs(calls, folder + "/similarity.h5", facts.cut, options, log, verdict);
+  if (info.cut && verdict.damage.empty()) {
+    look_at_pairs(calls, folder + "/similarity.h5", info.cut, options, log, verdict);
   }
-  if (!facts.parts.has_matrix() && !facts.parts.has_partials()) return verdict;
-  if (facts.parts.has_matrix()) verify_tiles(calls, facts, options.threads, verdict);
-  if (facts.parts.has_partials()) verify_blocks(calls, facts, folder, verdict);
+  if (!info.parts.has_matrix() && !info.parts.has_partials()) return verdict;
+  if (info.parts.has_matrix()) verify_tiles(calls, info, options.threads, verdict);
+  if (info.parts.has_partials()) verify_blocks(calls, info, folder, verdict);
   if (!options.against_items.empty()) {
     const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
-    verify_against(calls, facts, open_against(calls, options, imports.path(), log), verdict);
+    verify_against(calls, info, open_against(calls, options, imports.path(), log), verdict);
   }
   return verdict;
 }

@@ -24,7 +24,7 @@ class VersionCheck {
   VersionCheck(FileCalls& calls, std::string folder, Verdict& verdict)
       : calls_(calls), folder_(std::move(folder)), verdict_(verdict) {}
 
-  ResultFacts run();
+  ResultInfo run();
 
  private:
   std::optional<std::string> text_of(const std::string& name);
@@ -33,9 +33,9 @@ class VersionCheck {
   std::vector<ManifestFile> expected_files() const;
   std::optional<ManifestFile> look_at(const ManifestFile& expected);
   void judge_seal(const Manifest& actual);
-  void find_strangers(const std::string& below);
+  void find_unexpected_files(const std::string& below);
   bool has_size(const std::string& name, std::int64_t bytes);
-  ResultFacts facts();
+  ResultInfo info();
   void damage(const std::string& file, const std::string& what) {
     verdict_.damage.push_back({file, what, {}, {}, {}, {}, 0});
   }
@@ -157,11 +157,11 @@ void VersionCheck::judge_seal(const Manifest& actual) {
   }
 }
 
-void VersionCheck::find_strangers(const std::string& below) {
+void VersionCheck::find_unexpected_files(const std::string& below) {
   for (const std::string& name : list_directory(calls_, folder_ + "/" + below)) {
     const std::string path = below.empty() ? name : below + "/" + name;
     if (is_directory(calls_, folder_ + "/" + path)) {
-      find_strangers(path);
+      find_unexpected_files(path);
     } else if (!expected_.contains(path) && !kUnlisted.contains(path)) {
       damage(path, "does not belong to this version");
     }
@@ -174,46 +174,46 @@ bool VersionCheck::has_size(const std::string& name, std::int64_t bytes) {
          status.st_size == bytes;
 }
 
-ResultFacts VersionCheck::facts() {
-  ResultFacts facts;
-  if (!plan_) return facts;
-  facts.grid = plan_->grid;
-  facts.arithmetic = plan_->arithmetic;
-  facts.cut = plan_->cut;
-  facts.value_type = plan_->value_type;
-  facts.error_bound = plan_->error_bound;
-  facts.queries = plan_->queries;
-  facts.items = plan_->items;
-  facts.has_nan_rows = plan_->has_nan();
-  facts.nan_cells = plan_->nan_cells;
-  facts.plan = plan_;
+ResultInfo VersionCheck::info() {
+  ResultInfo info;
+  if (!plan_) return info;
+  info.grid = plan_->grid;
+  info.arithmetic = plan_->arithmetic;
+  info.cut = plan_->cut;
+  info.value_type = plan_->value_type;
+  info.error_bound = plan_->error_bound;
+  info.queries = plan_->queries;
+  info.items = plan_->items;
+  info.has_nan_rows = plan_->has_nan();
+  info.nan_cells = plan_->nan_cells;
+  info.plan = plan_;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
     const PartLayout layout = part_of(*plan_, part);
-    facts.parts.layouts.push_back(layout);
-    facts.readable.push_back(1);
+    info.parts.layouts.push_back(layout);
+    info.readable.push_back(1);
     const auto expect = [&](const std::string& name, std::int64_t bytes) {
-      if (!has_size(name, bytes)) facts.readable.back() = 0;
+      if (!has_size(name, bytes)) info.readable.back() = 0;
       return folder_ + "/" + name;
     };
     if (plan_->has_matrix()) {
-      facts.parts.paths.push_back(expect(part_file_name(part), layout.file_bytes));
+      info.parts.paths.push_back(expect(part_file_name(part), layout.file_bytes));
     }
     if (plan_->softmax_scale) {
-      facts.parts.partials.push_back(
+      info.parts.partials.push_back(
           expect(partial_file_name(part), partial_file_bytes(plan_->grid, layout)));
     }
-    facts.names.push_back(plan_->has_matrix() ? part_file_name(part) : partial_file_name(part));
+    info.names.push_back(plan_->has_matrix() ? part_file_name(part) : partial_file_name(part));
   }
   try {
-    facts.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));
-    if (std::ssize(facts.digests) != facts.grid.count()) facts.digests.clear();
+    info.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));
+    if (std::ssize(info.digests) != info.grid.count()) info.digests.clear();
   } catch (const Error& error) {
     if (error.code() == ExitCode::kIoError) throw;
   }
-  return facts;
+  return info;
 }
 
-ResultFacts VersionCheck::run() {
+ResultInfo VersionCheck::run() {
   read_manifest();
   read_plan();
   Manifest actual{.plan = manifest_ ? manifest_->plan : "", .files = {}};
@@ -230,9 +230,9 @@ ResultFacts VersionCheck::run() {
   for (const auto& [file, what] : differing_)
     damage(file, what);
   if (manifest_ && !plan_ && !differing_.contains("PLAN.json")) damage("PLAN.json", "is no plan");
-  if (!expected_.empty()) find_strangers("");
+  if (!expected_.empty()) find_unexpected_files("");
   // with an index that is not the published one, every tile would look damaged
-  ResultFacts result = facts();
+  ResultInfo result = info();
   if (differing_.contains("tiles.idx")) result.digests.clear();
   return result;
 }
@@ -260,7 +260,7 @@ std::string version_folder(FileCalls& calls, const std::string& path) {
   throw Error(ExitCode::kNoInput, "the folder '" + path + "' holds no finished result");
 }
 
-ResultFacts verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict) {
+ResultInfo verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict) {
   return VersionCheck(calls, folder, verdict).run();
 }
 

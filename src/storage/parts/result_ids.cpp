@@ -25,7 +25,7 @@ void in_pieces(RowRange rows, std::int64_t width, Step&& step) {
 
 }  // namespace
 
-std::int64_t id_width(const TextList& ids) {
+std::int64_t id_width(const StringTable& ids) {
   std::int64_t width = ids.empty() ? 0 : 1;
   for (std::int64_t row = 0; row < ids.size(); ++row)
     width = std::max(width, std::ssize(ids[row]));
@@ -36,7 +36,7 @@ IdWidths widths_of(const ResultIds& ids) {
   return {id_width(ids.queries), id_width(ids.items)};
 }
 
-void write_ids(const File& file, const TextList& ids, const IdPlace& place) {
+void write_ids(const File& file, const StringTable& ids, const IdPlace& place) {
   BULKSIM_EXPECT(ids.size() == (place.width == 0 ? 0 : place.count));
   std::vector<char> block;
   if (place.width == 0) return;
@@ -50,8 +50,8 @@ void write_ids(const File& file, const TextList& ids, const IdPlace& place) {
   });
 }
 
-TextList load_ids(const File& file, const IdPlace& place, RowRange rows) {
-  TextList ids;
+StringTable load_ids(const File& file, const IdPlace& place, RowRange rows) {
+  StringTable ids;
   std::vector<char> block;
   if (place.width == 0) return ids;
   const auto width = static_cast<std::size_t>(place.width);

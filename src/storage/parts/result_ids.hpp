@@ -3,15 +3,15 @@
 #include <cstdint>
 
 #include "bulksim/core/file.hpp"
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 #include "bulksim/core/types.hpp"
 
 namespace bulksim {
 
 /// Ids of the rows and columns of a result. A side without ids is empty.
 struct ResultIds {
-  TextList queries;  ///< one a row of the matrix, or none
-  TextList items;    ///< one a column, or none
+  StringTable queries;  ///< one a row of the matrix, or none
+  StringTable items;    ///< one a column, or none
 };
 
 /// Bytes of the longest id of each side; 0 where there are none.
@@ -23,7 +23,7 @@ struct IdWidths {
 };
 
 /// Bytes of the longest name, at least 1; 0 for an empty list.
-std::int64_t id_width(const TextList& ids);
+std::int64_t id_width(const StringTable& ids);
 IdWidths widths_of(const ResultIds& ids);
 
 /// Where the ids of one side lie in a file: texts of one length, padded with zeros.
@@ -44,9 +44,9 @@ struct IdPlaces {
 };
 
 /// Writes ids into their place, which has room for the longest of them.
-void write_ids(const File& file, const TextList& ids, const IdPlace& place);
+void write_ids(const File& file, const StringTable& ids, const IdPlace& place);
 
 /// The ids [rows.begin, rows.end) of a place; none when there are none at all.
-TextList load_ids(const File& file, const IdPlace& place, RowRange rows);
+StringTable load_ids(const File& file, const IdPlace& place, RowRange rows);
 
 }  // namespace bulksim

@@ -56,8 +56,8 @@ class SimilarityReader {
   /// Bytes of the longest id of each side.
   IdWidths id_widths() const;
   /// Ids of rows and of columns; empty where there are none.
-  TextList query_ids(RowRange queries) const;
-  TextList item_ids(RowRange items) const;
+  StringTable query_ids(RowRange queries) const;
+  StringTable item_ids(RowRange items) const;
   /// A block of the matrix, row-major, queries.size() x items.size() values, straight from the
   /// tiles: what is missing is an Error and never a fill value.
   std::vector<float> read(RowRange queries, RowRange items) const;

@@ -141,11 +141,11 @@ IdWidths SimilarityReader::id_widths() const {
   return {impl_->ids.queries.width, impl_->ids.items.width};
 }
 
-TextList SimilarityReader::query_ids(RowRange queries) const {
+StringTable SimilarityReader::query_ids(RowRange queries) const {
   return load_ids(impl_->file_itself, impl_->ids.queries, queries);
 }
 
-TextList SimilarityReader::item_ids(RowRange items) const {
+StringTable SimilarityReader::item_ids(RowRange items) const {
   return load_ids(impl_->file_itself, impl_->ids.items, items);
 }
 

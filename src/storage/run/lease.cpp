@@ -156,7 +156,7 @@ void Lease::keep() {
   try {
     sweep(calls_, path_, world_);
   } catch (const Error&) {
-    // litter does no harm
+    // leftovers does no harm
   }
   thread_ = std::jthread([this](const std::stop_token& stop) {
     const std::chrono::duration<double> interval(world_.heartbeat_seconds);

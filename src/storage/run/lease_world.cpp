@@ -15,28 +15,28 @@ namespace bulksim {
 namespace {
 
 /// State and start time of a process, as /proc/PID/stat has them behind the name in brackets.
-struct ProcessFacts {
+struct ProcessIdentity {
   char state = 'X';
   std::int64_t start_time = 0;
 };
 
-std::optional<ProcessFacts> facts_of(std::int64_t pid) {
+std::optional<ProcessIdentity> info_of(std::int64_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   if (!std::getline(in, text)) return std::nullopt;
   std::istringstream rest(text.substr(text.rfind(')') + 1));
-  ProcessFacts facts;
-  rest >> facts.state;
+  ProcessIdentity info;
+  rest >> info.state;
   std::string skipped;
   for (int field = 4; field < 22; ++field)
     rest >> skipped;
-  rest >> facts.start_time;
-  return rest ? std::optional(facts) : std::nullopt;
+  rest >> info.start_time;
+  return rest ? std::optional(info) : std::nullopt;
 }
 
 bool is_running(std::int64_t pid, std::int64_t start_time) {
-  const auto facts = facts_of(pid);
-  return facts && facts->start_time == start_time && facts->state != 'Z' && facts->state != 'X';
+  const auto info = info_of(pid);
+  return info && info->start_time == start_time && info->state != 'Z' && info->state != 'X';
 }
 
 std::string first_line(const char* path) {
@@ -65,7 +65,7 @@ LeaseHolder this_process() {
   self.boot_id = first_line("/proc/sys/kernel/random/boot_id");
   self.pid_namespace = link_target("/proc/self/ns/pid");
   self.pid = ::getpid();
-  self.start_time = facts_of(self.pid).value_or(ProcessFacts{}).start_time;
+  self.start_time = info_of(self.pid).value_or(ProcessIdentity{}).start_time;
   self.slurm_job = variable("SLURM_JOB_ID");
   self.slurm_restart = std::atoll(variable("SLURM_RESTART_COUNT").c_str());
   return self;

@@ -78,7 +78,7 @@ void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
   }
 }
 
-void clear_marker_litter(FileCalls& calls, const std::string& path) {
+void remove_marker_leftovers(FileCalls& calls, const std::string& path) {
   for (const std::string& name : list_directory(calls, path)) {
     if (name.starts_with(std::string(kMarkerName) + ".")) remove_file(calls, inside(path, name));
   }

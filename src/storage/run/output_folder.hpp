@@ -26,6 +26,6 @@ void make_inner_folder(FileCalls& calls, const std::string& root, const std::str
 void claim_folder(FileCalls& calls, const std::string& path, mode_t mode);
 
 /// Removes what runs killed while they marked the folder have left.
-void clear_marker_litter(FileCalls& calls, const std::string& path);
+void remove_marker_leftovers(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

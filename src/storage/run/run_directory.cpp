@@ -128,7 +128,7 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
     make_inner_folder(calls_, output_, output_ + "/versions", 0777);
     make_inner_folder(calls_, output_, work_folder(), 0700);
   }
-  clear_marker_litter(calls_, form_ == OutputForm::kVersions ? output_ : work_folder());
+  remove_marker_leftovers(calls_, form_ == OutputForm::kVersions ? output_ : work_folder());
   const bool resumed = exists(calls_, staging_ + "/PLAN.json") &&
                        read_text(calls_, staging_ + "/PLAN.json") == plan_json;
   if (!resumed) remove_tree(calls_, staging_);

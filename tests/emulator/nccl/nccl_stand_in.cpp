@@ -90,8 +90,8 @@ ncclResult_t abort_comm(ncclComm_t comm) {
 }
 
 /// A rank comes with its part; `finish` is called with the lock held.
-template <class Finish>
-ncclResult_t take_part(ncclComm_t comm, Part part, const Finish& finish) {
+template <class DrainOnExit>
+ncclResult_t take_part(ncclComm_t comm, Part part, const DrainOnExit& finish) {
   if (is_faulty(Fault::kCallFails)) return ncclInvalidUsage;
   const std::lock_guard lock(library->mutex);
   comm->in_call = true;

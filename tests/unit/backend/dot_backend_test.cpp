@@ -63,7 +63,7 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
     queries.values[at] *= at % 3 == 0 ? 1e-9 : 1e7;
   const QuantizedRows q = quantized_rows(queries, kDotQ26);
   const QuantizedRows i = quantized_rows(values, kDotQ26);
-  const double norms = value_facts(queries.view()).longest * value_facts(values.view()).longest;
+  const double norms = value_info(queries.view()).longest * value_info(values.view()).longest;
   const double bound = dot_bound(40, 40, 40, norms, kDotQ26);
   double largest_error = 0.0;
   for (std::int64_t a = 0; a < q.rows(); ++a) {
@@ -84,13 +84,13 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
   EXPECT_GT(largest_error, 0.0);
 }
 
-TEST(ValueFacts, KnowWholeNumbersAndTheLongestRow) {
+TEST(ValueInfo, KnowWholeNumbersAndTheLongestRow) {
   const auto whole = matrix_of(9, {{{0, 3}, {1, 4}}, {}, {{2, -2147483647.0}}});
 
-  EXPECT_EQ(value_facts(whole.view()), (ValueFacts{true, 2147483647.0}));
-  EXPECT_FALSE(value_facts(matrix_of(9, {{{0, 2147483648.0}}}).view()).integers);
-  EXPECT_FALSE(value_facts(matrix_of(9, {{{0, 0.5}}}).view()).integers);
-  EXPECT_DOUBLE_EQ(value_facts(matrix_of(9, {{{0, 3e200}, {1, 4e200}}}).view()).longest, 5e200);
+  EXPECT_EQ(value_info(whole.view()), (ValueInfo{true, 2147483647.0}));
+  EXPECT_FALSE(value_info(matrix_of(9, {{{0, 2147483648.0}}}).view()).integers);
+  EXPECT_FALSE(value_info(matrix_of(9, {{{0, 0.5}}}).view()).integers);
+  EXPECT_DOUBLE_EQ(value_info(matrix_of(9, {{{0, 3e200}, {1, 4e200}}}).view()).longest, 5e200);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TextList numbered(const std::string& prefix, std::int64_t count) {
-  TextList texts;
+StringTable numbered(const std::string& prefix, std::int64_t count) {
+  StringTable texts;
   for (std::int64_t i = 0; i < count; ++i)
     texts.add(prefix + std::to_string(i));
   return texts;
@@ -35,18 +35,18 @@ TextList numbered(const std::string& prefix, std::int64_t count) {
 class BlockSparseStoreTest : public testing::Test {
  protected:
   /// Writes a store of canonical rows.
-  std::string write(const CsrMatrix& rows, StoreFacts facts = {}) {
-    facts.columns = rows.columns;
+  std::string write(const CsrMatrix& rows, StoreInfo store_info = {}) {
+    store_info.columns = rows.columns;
     StoreWriter writer(calls_, path_);
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
       writer.append(rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())}));
     }
-    sizes_ = writer.finish(facts);
+    sizes_ = writer.finish(store_info);
     return path_;
   }
 
-  std::unique_ptr<MatrixSource> store_of(const CsrMatrix& rows, StoreFacts facts = {}) {
-    return open_matrix(calls_, write(rows, std::move(facts)));
+  std::unique_ptr<MatrixSource> store_of(const CsrMatrix& rows, StoreInfo store_info = {}) {
+    return open_matrix(calls_, write(rows, std::move(store_info)));
   }
 
   /// Opens the store and reads it all.
@@ -101,15 +101,15 @@ TEST_F(BlockSparseStoreTest, SaysWhatItHolds) {
 
 TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
   const CsrMatrix rows = random_rows(1500, 5000, 6, 3);
-  StoreFacts facts;
-  facts.counts = {3, 5, 7, 11};
+  StoreInfo store_info;
+  store_info.counts = {3, 5, 7, 11};
 
-  const auto store = store_of(rows, facts);
+  const auto store = store_of(rows, store_info);
 
   const CsrView first = rows.view().slice({0, 1024});
   const CsrView second = rows.view().slice({1024, 1500});
   const RowSurvey expected{longest_row(rows.view()),
-                           facts.counts,
+                           store_info.counts,
                            {row_block_digest(first), row_block_digest(second)},
                            {first.nnz(), second.nnz()}};
   ASSERT_NE(store->survey(), nullptr);
@@ -117,16 +117,16 @@ TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
 }
 
 TEST_F(BlockSparseStoreTest, CarriesIdsOfRowsAndColumns) {
-  StoreFacts facts;
-  facts.ids = numbered("document ", 30);
-  facts.terms = numbered("t\n\u00e9", 12);
+  StoreInfo store_info;
+  store_info.ids = numbered("document ", 30);
+  store_info.terms = numbered("t\n\u00e9", 12);
 
-  const auto store = store_of(random_rows(30, 12, 3, 4), facts);
+  const auto store = store_of(random_rows(30, 12, 3, 4), store_info);
 
   EXPECT_TRUE(store->info().has_ids);
-  EXPECT_EQ(store->info().vocabulary, facts.terms.digest());
-  EXPECT_EQ(store->ids(), facts.ids);
-  EXPECT_EQ(store->terms(), facts.terms);
+  EXPECT_EQ(store->info().vocabulary, store_info.terms.digest());
+  EXPECT_EQ(store->ids(), store_info.ids);
+  EXPECT_EQ(store->terms(), store_info.terms);
 }
 
 TEST_F(BlockSparseStoreTest, AMatrixWithoutRowsAndOneWithoutNonzerosAreKept) {
@@ -140,10 +140,10 @@ TEST_F(BlockSparseStoreTest, AMatrixWithoutRowsAndOneWithoutNonzerosAreKept) {
 }
 
 TEST_F(BlockSparseStoreTest, SizesAreThoseOfTheArrays) {
-  StoreFacts facts;
-  facts.ids = numbered("i", 10);
+  StoreInfo store_info;
+  store_info.ids = numbered("i", 10);
 
-  write(random_rows(10, 12, 3, 5), facts);
+  write(random_rows(10, 12, 3, 5), store_info);
 
   EXPECT_GT(sizes_.rows, 0);
   EXPECT_EQ(sizes_.survey, 16 + 8);
@@ -241,9 +241,9 @@ TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsNamedByItsRows) {
 }
 
 TEST_F(BlockSparseStoreTest, EveryChangedByteThatMattersIsSeen) {
-  StoreFacts facts;
-  facts.ids = numbered("i", 40);
-  write(random_rows(40, 50, 3, 12), facts);
+  StoreInfo store_info;
+  store_info.ids = numbered("i", 40);
+  write(random_rows(40, 50, 3, 12), store_info);
   const std::string good = test::read_file(path_);
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < 304; ++at)

@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::vector<std::string> texts_of(const TextList& list) {
+std::vector<std::string> texts_of(const StringTable& list) {
   std::vector<std::string> texts;
   for (std::int64_t i = 0; i < list.size(); ++i)
     texts.emplace_back(list[i]);

@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-HygieneCounts canonical(CsrMatrix& matrix) {
+CanonicalizationCounts canonical(CsrMatrix& matrix) {
   return canonicalize(matrix, Irregular::kAccept, "x.csr", 0);
 }
 
@@ -64,16 +64,16 @@ TEST(Canonicalize, ARegularMatrixStaysAsItIs) {
   const std::vector<Entries> rows{{{0, 1.0}, {7, -2.0}}, {{3, 0.5}}};
   CsrMatrix matrix = matrix_of(10, rows);
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(entries_of(matrix), rows);
-  EXPECT_EQ(counts, HygieneCounts{});
+  EXPECT_EQ(counts, CanonicalizationCounts{});
 }
 
 TEST(Canonicalize, case_30_columns_that_descend_are_sorted) {
   CsrMatrix matrix = matrix_of(10, {{{7, 1.0}, {1, 2.0}}});
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(entries_of(matrix), (std::vector<Entries>{{{1, 2.0}, {7, 1.0}}}));
   EXPECT_EQ(counts.unsorted_rows, 1);
@@ -82,7 +82,7 @@ TEST(Canonicalize, case_30_columns_that_descend_are_sorted) {
 TEST(Canonicalize, case_31_duplicates_are_summed) {
   CsrMatrix matrix = matrix_of(10, {{{3, 1.0}, {3, 2.0}}});
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(entries_of(matrix), (std::vector<Entries>{{{3, 3.0}}}));
   EXPECT_EQ(counts.duplicates, 1);
@@ -104,7 +104,7 @@ TEST(Canonicalize, DuplicatesOfAnUnsortedRowAreSummedInTheOrderOfTheFile) {
 TEST(Canonicalize, case_33_explicit_and_cancelled_zeros_equal_an_empty_row) {
   CsrMatrix matrix = matrix_of(10, {{{2, 0.0}, {4, -0.0}}, {{3, 1.0}, {3, -1.0}}, {}});
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(entries_of(matrix), (std::vector<Entries>{{}, {}, {}}));
   EXPECT_EQ(counts.zero_rows, 3);
@@ -115,7 +115,7 @@ TEST(Canonicalize, case_33_explicit_and_cancelled_zeros_equal_an_empty_row) {
 TEST(Canonicalize, case_22_empty_rows_are_counted_wherever_they_are) {
   CsrMatrix matrix = matrix_of(10, {{}, {{0, 1.0}}, {}, {{1, 1.0}}, {}});
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(counts.zero_rows, 3);
   EXPECT_EQ(entries_of(matrix), (std::vector<Entries>{{}, {{0, 1.0}}, {}, {{1, 1.0}}, {}}));
@@ -124,9 +124,9 @@ TEST(Canonicalize, case_22_empty_rows_are_counted_wherever_they_are) {
 TEST(Canonicalize, case_25_a_matrix_without_rows_is_canonical) {
   CsrMatrix matrix = matrix_of(0, {});
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
-  EXPECT_EQ(counts, HygieneCounts{});
+  EXPECT_EQ(counts, CanonicalizationCounts{});
   EXPECT_EQ(matrix.rows(), 0);
 }
 
@@ -146,10 +146,10 @@ TEST(Canonicalize, ItsResultIsCanonical) {
   canonical(matrix);
   const auto once = entries_of(matrix);
 
-  const HygieneCounts counts = canonical(matrix);
+  const CanonicalizationCounts counts = canonical(matrix);
 
   EXPECT_EQ(entries_of(matrix), once);
-  EXPECT_EQ(counts, (HygieneCounts{.zero_rows = 1}));
+  EXPECT_EQ(counts, (CanonicalizationCounts{.zero_rows = 1}));
 }
 
 TEST(Canonicalize, ASumOfDuplicatesBeyondFloat64IsAnErrorThatNamesTheRow) {
@@ -187,12 +187,12 @@ TEST(Canonicalize, StrictnessAcceptsRegularRows) {
   EXPECT_EQ(error, "nothing");
 }
 
-TEST(HygieneCounts, AddUpFieldByField) {
-  HygieneCounts counts{1, 2, 3, 4};
+TEST(CanonicalizationCounts, AddUpFieldByField) {
+  CanonicalizationCounts counts{1, 2, 3, 4};
 
-  counts += HygieneCounts{10, 20, 30, 40};
+  counts += CanonicalizationCounts{10, 20, 30, 40};
 
-  EXPECT_EQ(counts, (HygieneCounts{11, 22, 33, 44}));
+  EXPECT_EQ(counts, (CanonicalizationCounts{11, 22, 33, 44}));
 }
 
 }  // namespace

@@ -92,9 +92,9 @@ TEST_P(Preset, RowsAreCanonicalPositiveAndFloat32) {
   CsrMatrix rows = rows_of(corpus_, CorpusSide::kItems, {0, 500});
   const auto before = entries_of(rows);
 
-  const HygieneCounts counts = canonicalize(rows, Irregular::kAccept, "corpus", 0);
+  const CanonicalizationCounts counts = canonicalize(rows, Irregular::kAccept, "corpus", 0);
 
-  EXPECT_EQ(counts, HygieneCounts{});
+  EXPECT_EQ(counts, CanonicalizationCounts{});
   EXPECT_EQ(entries_of(rows), before);
   EXPECT_LT(*std::ranges::max_element(rows.col_indices), rows.columns);
   for (const double value : rows.values) {

@@ -40,9 +40,9 @@ std::string rate_text(double value, const std::string& unit) {
 }
 
 /// What report.json says; a report is for people, and nobody promises that it is whole.
-class Facts {
+class Info {
  public:
-  Facts(FileCalls& calls, const std::string& folder) {
+  Info(FileCalls& calls, const std::string& folder) {
     const std::string path = folder + "/report.json";
     if (!folder.empty() && exists(calls, path)) {
       json_ = Json::parse(read_text(calls, path), nullptr, false);
@@ -67,7 +67,7 @@ class Facts {
   Json json_;
 };
 
-void Facts::add_tiles(ReportPage& page) const {
+void Info::add_tiles(ReportPage& page) const {
   const auto queries = get<std::int64_t>("/queries/rows");
   const auto items = get<std::int64_t>("/items/rows");
   if (queries) page.tiles.emplace_back(grouped(*queries), "queries");
@@ -87,7 +87,7 @@ void Facts::add_tiles(ReportPage& page) const {
   }
 }
 
-std::string Facts::table() const {
+std::string Info::table() const {
   std::string rows;
   const auto add = [&](const std::string& name, const std::string& value) {
     rows += "<tr><th>" + name + "</th><td>" + value + "</td></tr>\n";
@@ -115,7 +115,7 @@ std::string Facts::table() const {
   if (const auto peak = get<std::int64_t>("/memory/peak"))
     add("memory of a rank", bytes_text(*peak));
   return rows.empty() ? rows
-                      : "<div class=\"scroll\"><table class=\"facts\">\n" + rows + "</table></div>";
+                      : "<div class=\"scroll\"><table class=\"info\">\n" + rows + "</table></div>";
 }
 
 /// Part of all items that a column of `width` fine blocks holds.
@@ -217,24 +217,24 @@ std::string default_output(const std::string& folder, const std::string& path) {
 
 std::string write_report(FileCalls& calls, const ReportOptions& options) {
   const std::string folder = version_folder(calls, options.path);
-  const Facts facts(calls, folder);
+  const Info info(calls, folder);
   const auto map = read_block_map(calls, options.path);
   ReportPage page;
   page.title = map ? "Where the mass lies" : "Result of a run";
   page.lead = "bulksim, exact cosine similarity: <code>" +
               escaped(folder.empty() ? options.path : folder) + "</code>";
-  facts.add_tiles(page);
+  info.add_tiles(page);
   if (map) {
     const MatrixShape shape{
-        facts.get<std::int64_t>("/queries/rows").value_or(map->queries(map->rows - 1).end),
-        facts.get<std::int64_t>("/items/rows").value_or(map->items(map->columns - 1).end)};
+        info.get<std::int64_t>("/queries/rows").value_or(map->queries(map->rows - 1).end),
+        info.get<std::int64_t>("/items/rows").value_or(map->items(map->columns - 1).end)};
     add_block_map(*map, shape, options, page);
   } else {
     page.sections.push_back({"Block map",
                              "<p>This result has no block sums. A full run into a folder has them; "
                              "<code>--mode blocks</code> computes them alone.</p>"});
   }
-  const std::string table = facts.table();
+  const std::string table = info.table();
   if (!table.empty()) page.sections.push_back({"The run", table});
   const std::string output =
       options.output.empty() ? default_output(folder, options.path) : options.output;

@@ -15,7 +15,7 @@ struct ReportOptions {
   std::int64_t strongest = 20;               ///< blocks that are listed
 };
 
-/// Writes a page about a result: the facts of its run, and the block map where there is one. It
+/// Writes a page about a result: the info of its run, and the block map where there is one. It
 /// needs nothing from anywhere else. Returns its path. Throws Error (66) when there is no result
 /// and Error (65) when it is damaged.
 std::string write_report(FileCalls& calls, const ReportOptions& options);

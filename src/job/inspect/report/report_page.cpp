@@ -36,7 +36,7 @@ table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:ta
 th,td{text-align:right;padding:7px 14px;border-bottom:1px solid var(--line);white-space:nowrap}
 th{color:var(--soft);font-weight:500}tr:last-child td{border-bottom:0}
 td.bar{width:26%}td.bar i{display:block;height:9px;border-radius:5px;background:var(--accent)}
-.facts td,.facts th{text-align:left;white-space:normal;vertical-align:top}.facts th{width:30%}
+.info td,.info th{text-align:left;white-space:normal;vertical-align:top}.info th{width:30%}
 @media print{body{background:#fff}main{padding:0}figure,.scroll,.tiles div{break-inside:avoid}}
 )";
 

@@ -1,10 +1,10 @@
-#include "bulksim/core/text_list.hpp"
+#include "bulksim/core/string_table.hpp"
 
 #include <span>
 
 namespace bulksim {
 
-Digest TextList::digest() const {
+Digest StringTable::digest() const {
   Hasher hasher;
   hasher.update(std::as_bytes(std::span(offsets)));
   hasher.update(std::as_bytes(std::span(bytes)));

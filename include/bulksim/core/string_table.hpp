@@ -11,7 +11,7 @@
 namespace bulksim {
 
 /// Many short texts, one behind the other in one block of memory.
-struct TextList {
+struct StringTable {
   std::vector<std::int64_t> offsets{0};  ///< text i is bytes [offsets[i], offsets[i + 1])
   std::string bytes;
 
@@ -28,7 +28,7 @@ struct TextList {
   }
   /// XXH3-128 of the offsets and the bytes.
   Digest digest() const;
-  bool operator==(const TextList&) const = default;
+  bool operator==(const StringTable&) const = default;
 };
 
 }  // namespace bulksim
