@@ -67,7 +67,8 @@ class Supervision {
       : log(line.log),
         failures(system_file_calls()),
         watchdog(line.deadlines, {[this](const std::string& sentence, const Location& where) {
-                                    tell("stuck", ExitCode::kUnavailable, sentence, 0, where);
+                                    log_failure("stuck", ExitCode::kUnavailable, sentence, 0,
+                                                where);
                                   },
                                   [this] { end(ExitCode::kUnavailable); }}),
         calls(make_watched_calls(with_failpoints(system_file_calls()), watchdog)) {}
@@ -81,14 +82,14 @@ class Supervision {
   /// All ranks know: rank 0 speaks for all.
   int fail_collectively(const CollectiveError& error) {
     if ((*mpi_).world().rank() == 0) {
-      tell("failed", error.code(), error.what(), error.error_number(), watchdog.location());
+      log_failure("failed", error.code(), error.what(), error.error_number(), watchdog.location());
     }
     return (*mpi_).exit_status(error.code());
   }
 
   /// A failure of this rank alone: the others are at work or wait for it, so all end at once.
   [[noreturn]] void fail_alone(const Error& error) {
-    tell("failed", error.code(), error.what(), error.error_number(), watchdog.location());
+    log_failure("failed", error.code(), error.what(), error.error_number(), watchdog.location());
     end(error.code());
     std::abort();  // not reached: there is an MpiEnvironment
   }
@@ -99,8 +100,8 @@ class Supervision {
   std::unique_ptr<FileCalls> calls;
 
  private:
-  void tell(const char* event, ExitCode code, const std::string& sentence, int error_number,
-            const Location& where) {
+  void log_failure(const char* event, ExitCode code, const std::string& sentence, int error_number,
+                   const Location& where) {
     log.error(event, sentence,
               {{"phase", where.phase}, {"work", where.work}, {"code", static_cast<int>(code)}});
     failures.write(code, sentence, error_number, where);

@@ -107,7 +107,7 @@ void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::
     const CudaBenchmarkOptions cuda{.arithmetic = format, .repeats = options.repeats};
     const auto cuda_rates =
         benchmark_cuda_kernel(quantized_rows(queries, format), quantized_rows(items, format), cuda);
-    tell_cuda_rates(cuda_rates, options.format, out);
+    print_cuda_rates(cuda_rates, options.format, out);
     return;
   }
   const KernelRates rates = benchmark_kernel(

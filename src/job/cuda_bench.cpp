@@ -74,7 +74,7 @@ void print_text(const CudaKernelRates& rates, std::ostream& out) {
 
 }  // namespace
 
-void tell_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out) {
+void print_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out) {
   if (format == BenchFormat::kJson) {
     out << to_json(rates).dump(2) << '\n';
   } else {

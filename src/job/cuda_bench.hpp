@@ -9,6 +9,6 @@ namespace bulksim {
 
 /// Prints what the score kernel and the baselines have done, and how many times as fast it is as
 /// each of them that was right. Throws Error (70) when the score kernel was wrong.
-void tell_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out);
+void print_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out);
 
 }  // namespace bulksim

@@ -87,7 +87,7 @@ void copy_tiles(FileCalls& calls, const DamagedVersion& damaged, std::size_t par
                 const std::string& path) {
   const ResultInfo& info = damaged.info;
   const PartLayout& layout = info.parts.layouts[part];
-  lay_out_parts(calls, info.grid, {path}, {layout});
+  preallocate_parts(calls, info.grid, {path}, {layout});
   if (info.readable[part] == 0 || !layout.has_tiles()) return;
   const File from = File::open(calls, info.parts.paths[part], O_RDONLY | O_NOFOLLOW);
   const File to = File::open(calls, path, O_RDWR | O_NOFOLLOW);

@@ -149,7 +149,7 @@ double time_pipeline(const Problem& problem) {
 }
 
 /// A table; whether the score kernel was right.
-bool tell(const CudaKernelRates& rates) {
+bool log_failure(const CudaKernelRates& rates) {
   const CudaContender& ours = rates.contenders.front();
   std::fprintf(stderr, "  %s; copies to the host %.1f GB/s; inverting %.2f ms\n",
                rates.device.c_str(), rates.download_rate * 1e-9, rates.build_seconds * 1e3);
@@ -227,7 +227,7 @@ bool bench(bool small) {
     std::fprintf(stderr, "\n%s, %s, %lld x %lld: to the host in %.1f ms, copies busy %.0f %%\n",
                  c.name, std::string(c.preset).c_str(), static_cast<long long>(c.shape.queries),
                  static_cast<long long>(c.shape.items), whole * 1e3, 100 * busy);
-    right &= tell(rates);
+    right &= log_failure(rates);
     std::printf(
         "%s\n {\"name\": \"%s\", \"preset\": \"%s\", \"whole_s\": %.6f, \"copy_busy\": %.3f,\n"
         "  \"kernel\": %s}",

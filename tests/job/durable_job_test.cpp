@@ -392,7 +392,7 @@ TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
   EXPECT_EQ(bench.files(), reference);
 }
 
-TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsSealed) {
+TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsFinalized) {
   FailingRename late("/_SUCCESS");
   JobBench bench;
   bench.config.cut = ResultCut{.at_least = 0.5F};

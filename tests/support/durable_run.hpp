@@ -49,8 +49,8 @@ struct DurableRun {
     const auto lease = Lease::take(calls, run.lease_path(), world);
     const auto still_ours = [&] { lease->check(); };
     if (run.finish_publication("{}\n")) return;
-    if (run.prepare("{}\n") == Staged::kSealed) {
-      run.publish_sealed(still_ours);
+    if (run.prepare("{}\n") == Staged::kFinalized) {
+      run.publish_finalized(still_ours);
       return;
     }
     PartSet parts;
@@ -67,7 +67,7 @@ struct DurableRun {
     recovered = recovery.done_count();
     for (const std::size_t part : recovery.missing_parts) {
       remove_tree(calls, parts.paths[part]);
-      lay_out_parts(calls, grid, {parts.paths[part]}, {parts.layouts[part]});
+      preallocate_parts(calls, grid, {parts.paths[part]}, {parts.layouts[part]});
     }
     for (const std::string& path : parts.paths)
       make_writable(calls, path);

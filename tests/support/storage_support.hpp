@@ -75,10 +75,10 @@ inline Parts plan_parts(const std::string& folder, const TileGrid& grid, std::in
   return parts;
 }
 
-inline Parts lay_out(const std::string& folder, const TileGrid& grid, std::int64_t count) {
+inline Parts preallocate(const std::string& folder, const TileGrid& grid, std::int64_t count) {
   Parts parts = plan_parts(folder, grid, count);
   make_directories(system_file_calls(), folder + "/parts");
-  lay_out_parts(system_file_calls(), grid, parts.paths, parts.layouts);
+  preallocate_parts(system_file_calls(), grid, parts.paths, parts.layouts);
   return parts;
 }
 
@@ -93,7 +93,7 @@ inline void fill(const TileGrid& grid, const Parts& parts) {
 /// A finished result: parts and similarity.h5.
 inline Parts make_result(const std::string& folder, const TileGrid& grid, std::int64_t count,
                          const FileAttributes& more = {}) {
-  const Parts parts = lay_out(folder, grid, count);
+  const Parts parts = preallocate(folder, grid, count);
   fill(grid, parts);
   write_similarity_file(system_file_calls(), folder + "/similarity.h5", grid, parts.layouts,
                         parts.ids, result_attributes(grid, more));

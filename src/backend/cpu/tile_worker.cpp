@@ -72,10 +72,10 @@ void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns,
                                partials_.empty() ? Partials::kOff : Partials::kOn);
   scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
-  if (options_.arithmetic.metric == Metric::kDot) lay_out_norms();
+  if (options_.arithmetic.metric == Metric::kDot) upload_norms();
 }
 
-void TileWorker::lay_out_norms() {
+void TileWorker::upload_norms() {
   const auto size = to_size(padded_column(options_.grid.tile().items, layout_.items));
   item_norms_.require(size);
   std::fill_n(item_norms_.data(), size, 0.0);

@@ -50,7 +50,7 @@ class TileWorker {
   bool partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
   std::int64_t partial_blocks() const;
-  void lay_out_norms();
+  void upload_norms();
 
   CpuBackendOptions options_;
   CpuKernel kernel_;

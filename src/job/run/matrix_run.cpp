@@ -67,8 +67,8 @@ class MatrixRun {
  private:
   const Plan& plan() const { return session_.plan(); }
   void check_size();
-  void announce_time();
-  void take_up();
+  void log_expected_time();
+  void resume();
   void compute();
   void sum_blocks(std::vector<std::int64_t> tiles);
   std::string publish_as_rank_0();
@@ -88,10 +88,10 @@ std::string MatrixRun::run() {
   parts_ = make_layout(plan(), *session_.directory);
   check_size();
   session_.take_output();
-  announce_time();
-  take_up();
+  log_expected_time();
+  resume();
   if (!work_.result.empty()) return work_.result;
-  if (!work_.sealed) compute();
+  if (!work_.finalized) compute();
   session_.report.output_bytes = output_bytes(plan().grid, parts_);
   return session_.publish([this] { return publish_as_rank_0(); });
 }
@@ -103,14 +103,14 @@ void MatrixRun::check_size() {
   });
 }
 
-void MatrixRun::announce_time() {
+void MatrixRun::log_expected_time() {
   if (output_bytes(plan().grid, parts_) < kWorthATrial) return;
   const Trial trial = run_trial(session_.config, session_.setup, session_.context);
   session_.context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
                             {{"seconds", trial.seconds}});
 }
 
-void MatrixRun::take_up() {
+void MatrixRun::resume() {
   work_ = resume_tiles(session_.config, plan(), parts_, *session_.directory,
                        session_.setup.resources.threads, seed_, session_.context);
   session_.begin_attempt(work_);
@@ -159,7 +159,7 @@ void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
 std::string MatrixRun::publish_as_rank_0() {
   RunDirectory& directory = *session_.directory;
   FileCalls& calls = session_.context.calls;
-  if (work_.sealed) return directory.publish_sealed(session_.still_ours());
+  if (work_.finalized) return directory.publish_finalized(session_.still_ours());
   const RunSetup& setup = session_.setup;
   Publication publication{
       session_.config,
@@ -186,7 +186,7 @@ std::string MatrixRun::publish_as_rank_0() {
 std::string run_matrix(const JobConfig& config, const SeedStaging& seed, JobContext context) {
   RunSession session(config, context);
   MatrixRun run(seed, session);
-  return run_and_tell(session, [&] { return run.run(); });
+  return run_with_metrics(session, [&] { return run.run(); });
 }
 
 }  // namespace bulksim

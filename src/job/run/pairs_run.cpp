@@ -42,7 +42,7 @@ class PairsRun {
   void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
   std::string limit_text() const;
-  void tell_bounds();
+  void log_bounds();
   std::string publish_as_rank_0();
 
   RunSession& session_;
@@ -62,7 +62,7 @@ std::string PairsRun::run() {
   work_ = resume_pairs(session_.config, plan(), *session_.directory, session_.context);
   session_.begin_attempt(work_);
   if (!work_.result.empty()) return work_.result;
-  if (!work_.sealed) compute();
+  if (!work_.finalized) compute();
   return session_.publish([this] { return publish_as_rank_0(); });
 }
 
@@ -109,7 +109,7 @@ void PairsRun::compute() {
   session_.report.computed_tiles = done_;
   end_if_stopped(stopped_, done_, work_.resumed, work_.resumed + std::ssize(work_.to_do),
                  session_.context);
-  tell_bounds();
+  log_bounds();
 }
 
 void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles) {
@@ -147,7 +147,7 @@ Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64
                    "; raise --max-output to go on, or take a higher --threshold or --top-k");
 }
 
-void PairsRun::tell_bounds() {
+void PairsRun::log_bounds() {
   std::array<std::int64_t, 5> sums{bounds_.cells, bounds_.skipped, bounds_.candidates,
                                    bounds_.products, bounds_.useful_products};
   session_.comm().all_reduce_sum(sums);
@@ -167,7 +167,7 @@ void PairsRun::tell_bounds() {
 std::string PairsRun::publish_as_rank_0() {
   RunDirectory& directory = *session_.directory;
   FileCalls& calls = session_.context.calls;
-  if (work_.sealed) return directory.publish_sealed(session_.still_ours());
+  if (work_.finalized) return directory.publish_finalized(session_.still_ours());
   const PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(directory)),
                               plan().id(), plan().grid);
   for (const std::int64_t tile : work_.to_do) {
@@ -202,7 +202,7 @@ std::string PairsRun::publish_as_rank_0() {
 std::string run_pairs(const JobConfig& config, JobContext context) {
   RunSession session(config, context);
   PairsRun run(session);
-  return run_and_tell(session, [&] { return run.run(); });
+  return run_with_metrics(session, [&] { return run.run(); });
 }
 
 }  // namespace bulksim

@@ -76,7 +76,7 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
 }
 
 /// What was put in order before it was computed with.
-void announce_irregular(const Surveys& surveys, Log& log) {
+void log_irregular(const Surveys& surveys, Log& log) {
   CanonicalizationCounts counts = surveys.queries.counts;
   counts += surveys.items.counts;
   counts.zero_rows = 0;
@@ -90,7 +90,7 @@ void announce_irregular(const Surveys& surveys, Log& log) {
             {"explicit_zeros", counts.explicit_zeros}});
 }
 
-void announce_devices(const std::vector<std::string>& devices, Log& log) {
+void log_devices(const std::vector<std::string>& devices, Log& log) {
   if (devices.empty()) return;
   const std::string others =
       devices.size() == 1 ? ""
@@ -138,7 +138,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   return setup;
 }
 
-void announce(const RunSetup& setup, Log& log) {
+void log_plan(const RunSetup& setup, Log& log) {
   const Plan& plan = setup.plan;
   const std::int64_t zero_queries = setup.surveys.queries.counts.zero_rows;
   const std::int64_t zero_items = setup.surveys.items.counts.zero_rows;
@@ -161,8 +161,8 @@ void announce(const RunSetup& setup, Log& log) {
                                               : "0, also with themselves"),
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
-  announce_irregular(setup.surveys, log);
-  announce_devices(setup.devices.all, log);
+  log_irregular(setup.surveys, log);
+  log_devices(setup.devices.all, log);
   log.detail("memory",
              "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
              {{"bytes", setup.schedule.memory_peak()}});

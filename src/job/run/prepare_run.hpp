@@ -38,6 +38,6 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
                     PhaseTimer& timer);
 
 /// Says what is going to be computed.
-void announce(const RunSetup& setup, Log& log);
+void log_plan(const RunSetup& setup, Log& log);
 
 }  // namespace bulksim

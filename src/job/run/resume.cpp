@@ -37,23 +37,23 @@ void remove_stale_work(const JobConfig& config, const RunDirectory& run, JobCont
 /// Makes or takes up the staging folder, at rank 0, and removes unfinished work of other plans that
 /// is too old. What lies in the folder when there are tiles to look at; otherwise nothing, and
 /// `left` says why.
-std::optional<Staged> take_up_staging(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                                      JobContext context, WorkLeft& left) {
+std::optional<Staged> resume_staging(const JobConfig& config, const Plan& plan, RunDirectory& run,
+                                     JobContext context, WorkLeft& left) {
   if (config.repeat == Repeat::kReuse) {
     left.result = run.finish_publication(plan.to_json()).value_or("");
     if (!left.result.empty()) return std::nullopt;
   }
   const Staged staged = run.prepare(plan.to_json());
   remove_stale_work(config, run, context);
-  left.sealed = staged == Staged::kSealed;
-  if (left.sealed) return std::nullopt;
+  left.finalized = staged == Staged::kFinalized;
+  if (left.finalized) return std::nullopt;
   return staged;
 }
 
 /// What rank 0 has decided, at every rank. A collective.
 void share(WorkLeft& left, Communicator& comm) {
   left.result = broadcast_text(comm, left.result);
-  std::vector<std::int64_t> numbers{left.sealed ? 1 : 0, left.attempt, left.resumed};
+  std::vector<std::int64_t> numbers{left.finalized ? 1 : 0, left.attempt, left.resumed};
   const auto head = std::ssize(numbers);
   numbers.insert(numbers.end(), left.to_do.begin(), left.to_do.end());
   const auto view = bytes_of(numbers);
@@ -61,14 +61,14 @@ void share(WorkLeft& left, Communicator& comm) {
   comm.broadcast(bytes);
   numbers.resize(bytes.size() / sizeof(std::int64_t));
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  left.sealed = numbers[0] == 1;
+  left.finalized = numbers[0] == 1;
   left.attempt = static_cast<int>(numbers[1]);
   left.resumed = numbers[2];
   left.to_do.assign(numbers.begin() + head, numbers.end());
 }
 
-void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& recovery,
-                     const JobConfig& config, JobContext context) {
+void preallocate_missing(const Plan& plan, const PartSet& parts, const Recovery& recovery,
+                         const JobConfig& config, JobContext context) {
   PartSet missing;
   for (const std::size_t part : recovery.missing_parts) {
     if (parts.has_matrix()) missing.paths.push_back(parts.paths[part]);
@@ -83,7 +83,7 @@ void lay_out_missing(const Plan& plan, const PartSet& parts, const Recovery& rec
     preallocate_partials(context.calls, plan.grid, missing.partials, missing.layouts);
   }
   if (!parts.has_matrix()) return;
-  if (lay_out_parts(context.calls, plan.grid, missing.paths, missing.layouts) ==
+  if (preallocate_parts(context.calls, plan.grid, missing.paths, missing.layouts) ==
       Reservation::kNotSupported) {
     context.log.warning("no_reservation",
                         "the file system of '" + config.output +
@@ -113,7 +113,7 @@ void note_dropped(const Plan& plan, const RunDirectory& run, int attempt, const 
   journal.synced(0);
 }
 
-void tell(const TilesLeft& work, std::int64_t tiles, Log& log) {
+void log_resumed(const TilesLeft& work, std::int64_t tiles, Log& log) {
   if (work.resumed > 0) {
     log.info("resumed",
              "attempt " + std::to_string(work.attempt) + ": " + std::to_string(work.resumed) +
@@ -134,11 +134,11 @@ TilesLeft decide_tiles(const JobConfig& config, const Plan& plan, const PartSet&
                        RunDirectory& run, int threads, const SeedStaging& seed,
                        JobContext context) {
   TilesLeft work;
-  const auto staged = take_up_staging(config, plan, run, context, work);
+  const auto staged = resume_staging(config, plan, run, context, work);
   if (!staged) return work;
   if (seed) seed(run, plan, *staged);
   Recovery recovery = recover(context.calls, plan.id(), plan.grid, parts, run.journals(), threads);
-  lay_out_missing(plan, parts, recovery, config, context);
+  preallocate_missing(plan, parts, recovery, config, context);
   make_parts_writable(plan, parts, recovery, context.calls);
   work.attempt = run.begin_attempt();
   note_dropped(plan, run, work.attempt, recovery, context.calls);
@@ -147,7 +147,7 @@ TilesLeft decide_tiles(const JobConfig& config, const Plan& plan, const PartSet&
   work.rehashed = recovery.rehashed;
   work.damaged = recovery.damaged;
   work.digests = std::move(recovery.digests);
-  tell(work, plan.grid.count(), context.log);
+  log_resumed(work, plan.grid.count(), context.log);
   return work;
 }
 
@@ -178,7 +178,7 @@ void sort_tiles(const Plan& plan, const PairSegments& segments, PairsLeft& left)
 PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
                        JobContext context) {
   PairsLeft left;
-  if (!take_up_staging(config, plan, run, context, left)) return left;
+  if (!resume_staging(config, plan, run, context, left)) return left;
   make_directories(context.calls, pair_segments_folder(run), 0700);
   const auto files = pair_segment_files(context.calls, pair_segments_folder(run));
   sort_tiles(plan, PairSegments(context.calls, files, plan.id(), plan.grid), left);

@@ -21,8 +21,8 @@ namespace bulksim {
 /// What an earlier run, or earlier attempts of this one, have left to do; every kind of run has
 /// this, and some have more.
 struct WorkLeft {
-  std::string result;   ///< not empty: published already, nothing is to do
-  bool sealed = false;  ///< only the publication is to do
+  std::string result;      ///< not empty: published already, nothing is to do
+  bool finalized = false;  ///< only the publication is to do
   int attempt = 0;
   std::int64_t resumed = 0;         ///< tiles done by earlier attempts
   std::vector<std::int64_t> to_do;  ///< numbers of tiles, ascending

@@ -16,8 +16,8 @@ namespace bulksim {
 namespace {
 
 /// Says that there is nothing to do, and what to read.
-void announce_published(const std::string& result, Log& log);
-void announce_published(const std::string& result, Log& log) {
+void log_published(const std::string& result, Log& log);
+void log_published(const std::string& result, Log& log) {
   log.info("already_there",
            "the same result is published already: nothing to do (--recompute makes a new version); "
            "read '" +
@@ -32,7 +32,7 @@ void RunSession::set_up() {
   if (needs_import(config, context)) take(any_plan);
   setup = set_up_run(config, any_plan.imports_folder(), context, timer);
   report.surveys = setup.surveys;
-  announce(setup, context.log);
+  log_plan(setup, context.log);
   timer.begin("lay out");
   directory.emplace(context.calls, config.output, plan().id());
 }
@@ -41,7 +41,7 @@ std::string RunSession::find_published() {
   std::string result = bulksim::find_published(config, plan(), *directory, comm());
   if (result.empty()) return result;
   if (lease) remove_tree(context.calls, directory->imports_folder());
-  announce_published(result, context.log);
+  log_published(result, context.log);
   return result;
 }
 
@@ -60,7 +60,7 @@ void RunSession::begin_attempt(const WorkLeft& left) {
   }
   report.attempt = left.attempt;
   report.resumed_tiles = left.resumed;
-  if (!left.result.empty()) announce_published(left.result, context.log);
+  if (!left.result.empty()) log_published(left.result, context.log);
 }
 
 void RunSession::begin(const std::string& phase) {
@@ -96,7 +96,7 @@ std::string RunSession::publish(const std::function<std::string()>& publish_as_r
   return result;
 }
 
-void RunSession::tell_metrics(ExitCode code) {
+void RunSession::report_exit(ExitCode code) {
   if (comm().rank() != 0) return;
   const bool untouched = code == ExitCode::kCannotCreate || (directory && !lease);
   timer.end();
@@ -104,13 +104,13 @@ void RunSession::tell_metrics(ExitCode code) {
                 untouched ? MetricsPlace::kFileOnly : MetricsPlace::kOutputToo, context);
 }
 
-std::string run_and_tell(RunSession& session, const std::function<std::string()>& work) {
+std::string run_with_metrics(RunSession& session, const std::function<std::string()>& work) {
   try {
     std::string result = work();
-    session.tell_metrics(ExitCode::kOk);
+    session.report_exit(ExitCode::kOk);
     return result;
   } catch (const std::exception& failure) {
-    session.tell_metrics(error_of(failure).code());
+    session.report_exit(error_of(failure).code());
     throw;
   }
 }

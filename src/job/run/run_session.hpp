@@ -51,14 +51,14 @@ struct RunSession {
   /// collective.
   std::string publish(const std::function<std::string()>& publish_as_rank_0);
   /// How the run has ended, whether it did well or not.
-  void tell_metrics(ExitCode code);
+  void report_exit(ExitCode code);
 
  private:
   void take(RunDirectory& output);
 };
 
 /// Does the work and tells the metrics, whatever becomes of it.
-std::string run_and_tell(RunSession& session, const std::function<std::string()>& work);
+std::string run_with_metrics(RunSession& session, const std::function<std::string()>& work);
 
 /// The ids of the rows that the plan of a run knows. Throws Error (75) when they are others by
 /// now.

@@ -32,7 +32,7 @@ class VersionCheck {
   void read_manifest();
   std::vector<ManifestFile> expected_files() const;
   std::optional<ManifestFile> look_at(const ManifestFile& expected);
-  void judge_seal(const Manifest& actual);
+  void check_finalized(const Manifest& actual);
   void find_unexpected_files(const std::string& below);
   bool has_size(const std::string& name, std::int64_t bytes);
   ResultInfo info();
@@ -138,7 +138,7 @@ std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) 
 }
 
 /// Of manifest, _SUCCESS and files any may be the damaged one: two of them agree.
-void VersionCheck::judge_seal(const Manifest& actual) {
+void VersionCheck::check_finalized(const Manifest& actual) {
   const auto success = text_of("_SUCCESS");
   if (!manifest_) return;
   const std::string rebuilt = actual.to_json();
@@ -226,7 +226,7 @@ ResultInfo VersionCheck::run() {
     std::erase_if(differing_, [](const auto& entry) { return entry.second != "is missing"; });
   }
   if (plan_ && manifest_) actual.plan = plan_->id().hex();
-  judge_seal(actual);
+  check_finalized(actual);
   for (const auto& [file, what] : differing_)
     damage(file, what);
   if (manifest_ && !plan_ && !differing_.contains("PLAN.json")) damage("PLAN.json", "is no plan");

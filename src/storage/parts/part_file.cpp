@@ -99,8 +99,8 @@ void require_space(FileCalls& calls, const std::string& folder, std::int64_t nee
   }
 }
 
-Reservation lay_out_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
-                         const PartLayout& layout) {
+Reservation preallocate_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                             const PartLayout& layout) {
   const ScratchFile scratch(calls, path);
   describe_part(scratch.path(), grid, layout, {});
   File file = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
@@ -165,9 +165,9 @@ RowRange items_of(const PartLayout& layout, const TileGrid& grid) {
   return {grid.items(layout.tile_columns.begin).begin, grid.items(layout.tile_columns.end - 1).end};
 }
 
-Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
-                          const std::vector<std::string>& paths,
-                          const std::vector<PartLayout>& layouts) {
+Reservation preallocate_parts(FileCalls& calls, const TileGrid& grid,
+                              const std::vector<std::string>& paths,
+                              const std::vector<PartLayout>& layouts) {
   BULKSIM_EXPECT(paths.size() == layouts.size());
   std::int64_t needed = 0;
   std::set<std::string> folders;
@@ -179,7 +179,7 @@ Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
     require_space(calls, folder, needed);
   Reservation result = Reservation::kReserved;
   for (std::size_t p = 0; p < paths.size(); ++p) {
-    const Reservation one = lay_out_part(calls, paths[p], grid, layouts[p]);
+    const Reservation one = preallocate_part(calls, paths[p], grid, layouts[p]);
     if (one == Reservation::kNotSupported) result = one;
   }
   for (const std::string& folder : folders)
@@ -211,8 +211,8 @@ void write_attributes(FileCalls& calls, const std::string& path, const TileGrid&
   file.sync();
 }
 
-bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
-                  const PartLayout& layout) {
+bool reopen_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                 const PartLayout& layout) {
   const auto status = find_status(calls, path);
   if (!status || !S_ISREG(status->st_mode)) return false;
   const auto head = part_head(calls, path, grid, layout, {});

@@ -61,7 +61,7 @@ struct PartLayout {
   bool operator==(const PartLayout&) const = default;
 };
 
-/// Layout of a part without making a file: what `lay_out_parts` makes. Throws Error (64) when a
+/// Layout of a part without making a file: what `preallocate_parts` makes. Throws Error (64) when a
 /// tile does not fit into an HDF5 chunk, which must be smaller than 4 GiB.
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
                      IdWidths widths = {}, ValueType type = ValueType::kFloat32);
@@ -78,9 +78,9 @@ enum class Reservation { kReserved, kNotSupported };
 /// Makes the files `paths[p]` of `layouts[p]`, none of which may exist, reserves their space where
 /// the file system can, and syncs them and their folders. Equal arguments make equal bytes. Throws
 /// Error (74) with needed and free bytes, before any file is made, when the space is not there.
-Reservation lay_out_parts(FileCalls& calls, const TileGrid& grid,
-                          const std::vector<std::string>& paths,
-                          const std::vector<PartLayout>& layouts);
+Reservation preallocate_parts(FileCalls& calls, const TileGrid& grid,
+                              const std::vector<std::string>& paths,
+                              const std::vector<PartLayout>& layouts);
 
 /// Gives a laid out file these attributes in place of those it has; its tiles stay as they are.
 /// A stopped call leaves a file whose tiles are whole and whose attributes this call must write
@@ -89,9 +89,10 @@ void write_attributes(FileCalls& calls, const std::string& path, const TileGrid&
                       const PartLayout& layout, const FileAttributes& attributes);
 
 /// Whether the file of an earlier attempt can be filled on: it has the planned size, and its HDF5
-/// metadata are those of `lay_out_parts`, or have been written again. Its tiles stay as they are.
-bool take_up_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
-                  const PartLayout& layout);
+/// metadata are those of `preallocate_parts`, or have been written again. Its tiles stay as they
+/// are.
+bool reopen_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                 const PartLayout& layout);
 
 /// The HDF5 metadata of a part with these attributes, up to its first tile. `scratch` ids a file
 /// that is made for it and removed.

@@ -28,8 +28,8 @@ std::array<std::uint64_t, 2> words_of(const Digest& digest) {
   return {digest.high, digest.low};
 }
 
-void lay_out(FileCalls& calls, const std::string& path, const TileGrid& grid,
-             const PartLayout& layout) {
+void preallocate(FileCalls& calls, const std::string& path, const TileGrid& grid,
+                 const PartLayout& layout) {
   const ScratchFile scratch(calls, path);
   File file = File::open(calls, scratch.path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const Head head = head_of(grid, layout);
@@ -60,7 +60,7 @@ void preallocate_partials(FileCalls& calls, const TileGrid& grid,
                           const std::vector<PartLayout>& layouts) {
   std::set<std::string> folders;
   for (std::size_t part = 0; part < paths.size(); ++part) {
-    lay_out(calls, paths[part], grid, layouts[part]);
+    preallocate(calls, paths[part], grid, layouts[part]);
     folders.insert(parent_of(paths[part]));
   }
   for (const std::string& folder : folders)

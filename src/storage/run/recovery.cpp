@@ -70,9 +70,9 @@ std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const P
 }
 
 /// Whether the files of a part can be filled on.
-bool take_up(FileCalls& calls, const TileGrid& grid, const PartSet& parts, std::size_t part) {
+bool resume(FileCalls& calls, const TileGrid& grid, const PartSet& parts, std::size_t part) {
   const PartLayout& layout = parts.layouts[part];
-  return (!parts.has_matrix() || take_up_part(calls, parts.paths[part], grid, layout)) &&
+  return (!parts.has_matrix() || reopen_part(calls, parts.paths[part], grid, layout)) &&
          (!parts.has_partials() || reopen_partials(calls, parts.partials[part], grid, layout));
 }
 
@@ -97,7 +97,7 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
   recovery.done.resize(static_cast<std::size_t>(grid.count()));
   std::vector<char> there(parts.layouts.size());
   for (std::size_t part = 0; part < there.size(); ++part) {
-    there[part] = take_up(calls, grid, parts, part) ? 1 : 0;
+    there[part] = resume(calls, grid, parts, part) ? 1 : 0;
     if (there[part] == 0) recovery.missing_parts.push_back(part);
   }
   const Records records = read_records(calls, plan, grid.count(), journals);

@@ -82,7 +82,7 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
   if (!exists(calls_, output_ + "/CURRENT")) return std::nullopt;
   const std::string version = current_version(calls_, output_);
   const std::string folder = output_ + "/versions/" + version;
-  if (version.empty() || !is_sealed(calls_, folder) ||
+  if (version.empty() || !is_finalized(calls_, folder) ||
       read_text(calls_, folder + "/PLAN.json") != plan_json) {
     return std::nullopt;
   }
@@ -134,8 +134,8 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
   if (!resumed) remove_tree(calls_, staging_);
   make_inner_folder(calls_, work_folder(), staging_, 0700);
   if (form_ == OutputForm::kVersions) make_folder(calls_, staging_ + "/parts", 0700);
-  if (resumed && form_ == OutputForm::kVersions && is_sealed(calls_, staging_)) {
-    return Staged::kSealed;
+  if (resumed && form_ == OutputForm::kVersions && is_finalized(calls_, staging_)) {
+    return Staged::kFinalized;
   }
   for (const char* name : kWorkNames)
     make_folder(calls_, inside(staging_, name), 0700);
@@ -145,7 +145,7 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
   sync_directory(calls_, staging_);
   sync_directory(calls_, work_folder());
   sync_directory(calls_, parent_of(work_folder()));
-  return resumed ? Staged::kUnsealed : Staged::kNothing;
+  return resumed ? Staged::kUnfinished : Staged::kNothing;
 }
 
 int RunDirectory::begin_attempt() {
@@ -176,18 +176,18 @@ std::string RunDirectory::publish(const std::string& manifest_json,
   const std::string success = success_json(manifest_json);
   before_step();
   // Whoever finds _SUCCESS, even after a power failure, finds all the rest.
-  seal(staging_);
+  finalize(staging_);
   replace_file(calls_, staging_ + "/MANIFEST.json", manifest_json);
   replace_file(calls_, staging_ + "/_SUCCESS", success);
-  return publish_sealed(before_step);
+  return publish_finalized(before_step);
 }
 
-std::string RunDirectory::publish_sealed(const std::function<void()>& before_step) {
+std::string RunDirectory::publish_finalized(const std::function<void()>& before_step) {
   before_step();
   for (const char* name : kWorkNames)
     remove_tree(calls_, inside(staging_, name));
   remove_pair_segments();
-  seal(staging_);
+  finalize(staging_);
   char number[32];
   std::snprintf(number, sizeof number, "%06lld", static_cast<long long>(next_version()));
   const std::string name = std::string(number) + "-" + plan_;
@@ -211,7 +211,7 @@ void RunDirectory::remove_pair_segments() {
 std::string RunDirectory::publish_file(const std::function<void()>& before_step) {
   const std::string staged = part_path(0);
   before_step();
-  seal(staged);
+  finalize(staged);
   require_replaceable(calls_, output_);
   before_step();
   rename_durably(calls_, staged, output_);
@@ -244,13 +244,13 @@ std::int64_t RunDirectory::next_version() const {
 
 /// Final modes, and everything synced. A folder keeps its owner's write bit, so that the owner can
 /// remove it.
-void RunDirectory::seal(const std::string& path) const {
+void RunDirectory::finalize(const std::string& path) const {
   const File entry = File::open(calls_, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status {};
   if (calls_.fstat(entry.descriptor(), &status) == -1) throw system_error("look at", path, errno);
   if (S_ISDIR(status.st_mode)) {
     for (const std::string& name : list_directory(calls_, path))
-      seal(inside(path, name));
+      finalize(inside(path, name));
   } else if (!S_ISREG(status.st_mode)) {
     throw not_ours(path, "is neither a file nor a folder");
   }

@@ -14,9 +14,9 @@ namespace bulksim {
 
 /// What is left of earlier attempts at the same plan.
 enum class Staged {
-  kNothing,   ///< an empty staging folder
-  kUnsealed,  ///< parts and journals, as far as they got
-  kSealed,    ///< all that is missing is the publication
+  kNothing,     ///< an empty staging folder
+  kUnfinished,  ///< parts and journals, as far as they got
+  kFinalized,   ///< all that is missing is the publication
 };
 
 /// A run on disk, from its staging folder to the published result.
@@ -65,14 +65,14 @@ class RunDirectory {
   int begin_attempt();
   /// Journals of all attempts at this plan, by attempt and rank.
   std::vector<std::string> journals() const;
-  /// Seals the staged tree: `manifest_json`, then _SUCCESS with its digest, modes 0444 & ~umask,
-  /// everything synced; then one rename of the tree and CURRENT (or of the one file, which has no
-  /// manifest). `before_step` is called before each step that others see. Returns the path that a
-  /// reader opens.
+  /// Finalizes the staged tree: `manifest_json`, then _SUCCESS with its digest, modes 0444 &
+  /// ~umask, everything synced; then one rename of the tree and CURRENT (or of the one file, which
+  /// has no manifest). `before_step` is called before each step that others see. Returns the path
+  /// that a reader opens.
   std::string publish(
       const std::string& manifest_json, const std::function<void()>& before_step = [] {});
-  /// The same for a tree that is sealed already.
-  std::string publish_sealed(const std::function<void()>& before_step);
+  /// The same for a tree that is finalized already.
+  std::string publish_finalized(const std::function<void()>& before_step);
 
  private:
   std::string publish_file(const std::function<void()>& before_step);
@@ -80,7 +80,7 @@ class RunDirectory {
   void remove_work_folder();
   std::int64_t next_version() const;
   std::optional<std::string> newest_of_plan(const std::string& plan_json) const;
-  void seal(const std::string& path) const;
+  void finalize(const std::string& path) const;
 
   FileCalls& calls_;
   std::string output_;

@@ -91,7 +91,7 @@ std::string success_json(const std::string& manifest_json) {
          "\n";
 }
 
-bool is_sealed(FileCalls& calls, const std::string& folder) {
+bool is_finalized(FileCalls& calls, const std::string& folder) {
   if (!exists(calls, folder + "/_SUCCESS") || !exists(calls, folder + "/MANIFEST.json")) {
     return false;
   }
@@ -147,7 +147,7 @@ std::vector<Version> list_versions(FileCalls& calls, const std::string& output) 
   if (!is_directory(calls, output + "/versions")) return versions;
   for (const std::string& name : list_directory(calls, output + "/versions")) {
     const std::string folder = output + "/versions/" + name;
-    if (version_number(name) == 0 || !is_directory(calls, folder) || !is_sealed(calls, folder)) {
+    if (version_number(name) == 0 || !is_directory(calls, folder) || !is_finalized(calls, folder)) {
       continue;
     }
     const auto manifest = Manifest::from_json(read_text(calls, folder + "/MANIFEST.json"));

@@ -23,8 +23,8 @@ struct Version {
 /// no manifest.
 std::string success_json(const std::string& manifest_json);
 
-/// Whether a tree was sealed: _SUCCESS is the one of MANIFEST.json, and every file has its size.
-bool is_sealed(FileCalls& calls, const std::string& folder);
+/// Whether a tree was finalized: _SUCCESS is the one of MANIFEST.json, and every file has its size.
+bool is_finalized(FileCalls& calls, const std::string& folder);
 
 /// The number of a version "000123-6f1c2a9b"; 0 for any other name.
 std::int64_t version_number(const std::string& name);
@@ -35,7 +35,7 @@ std::string current_version(FileCalls& calls, const std::string& output);
 /// Lets CURRENT show a version, by one rename.
 void set_current(FileCalls& calls, const std::string& output, const std::string& name);
 
-/// Published versions of an output folder, oldest first. Folders that are not sealed versions of
+/// Published versions of an output folder, oldest first. Folders that are not finalized versions of
 /// this program are left out. Throws Error (66) when `output` is no output folder.
 std::vector<Version> list_versions(FileCalls& calls, const std::string& output);
 

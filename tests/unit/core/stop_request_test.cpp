@@ -19,7 +19,7 @@ class StopRequestDeathTest : public testing::Test {
 };
 
 /// Ends with 0 when the claim holds.
-[[noreturn]] void tell(bool holds) {
+[[noreturn]] void log_failure(bool holds) {
   _exit(holds ? 0 : 1);
 }
 
@@ -31,7 +31,7 @@ TEST_F(StopRequestDeathTest, ASignalAsksToStopAndIsNamed) {
       const StopRequest stop;
       const bool before = stop.requested();
       std::raise(signal);
-      tell(!before && stop.requested() && stop.reason() == name);
+      log_failure(!before && stop.requested() && stop.reason() == name);
     };
 
     EXPECT_EXIT(send(), testing::ExitedWithCode(0), "") << name;
@@ -43,7 +43,7 @@ TEST_F(StopRequestDeathTest, TwoSignalsAtOnceAreOneRequest) {
     listen_to_signals();
     std::raise(SIGUSR1);
     std::raise(SIGTERM);
-    tell(StopRequest().requested());
+    log_failure(StopRequest().requested());
   };
 
   EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");
@@ -55,7 +55,7 @@ TEST_F(StopRequestDeathTest, ASecondOneWithinFiveSecondsEndsTheProcess) {
     std::raise(SIGUSR1);
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     std::raise(SIGUSR1);
-    tell(true);
+    log_failure(true);
   };
 
   EXPECT_EXIT(send(), testing::ExitedWithCode(75), "");
@@ -66,7 +66,7 @@ TEST_F(StopRequestDeathTest, Sigusr2AsksForOneLineOfProgressAndNothingElse) {
     listen_to_signals();
     std::raise(SIGUSR2);
     const bool asked = take_progress_request();
-    tell(asked && !take_progress_request() && !StopRequest().requested());
+    log_failure(asked && !take_progress_request() && !StopRequest().requested());
   };
 
   EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");

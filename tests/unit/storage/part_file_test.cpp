@@ -48,7 +48,7 @@ TEST_P(PartShapes, TileWrittenAtItsOffsetIsWhatHdf5Reads) {
   const TemporaryFolder folder;
   const TileGrid grid(GetParam().shape, GetParam().tile);
   const std::int64_t count = std::min<std::int64_t>(grid.columns(), 3);
-  const Parts parts = test::lay_out(folder.path(), grid, count);
+  const Parts parts = test::preallocate(folder.path(), grid, count);
   test::fill(grid, parts);
 
   std::vector<test::RawMatrix> read;
@@ -79,9 +79,9 @@ INSTANTIATE_TEST_SUITE_P(EdgeTiles, PartShapes,
 TEST(PartFile, EqualLayoutsAreEqualBytesWheneverTheyAreMade) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
-  const Parts first = test::lay_out(folder / "first", grid, 2);
+  const Parts first = test::preallocate(folder / "first", grid, 2);
   sleep(1);  // time stamps of HDF5 count seconds
-  const Parts second = test::lay_out(folder / "second", grid, 2);
+  const Parts second = test::preallocate(folder / "second", grid, 2);
 
   test::fill(grid, first);
   test::fill(grid, second);
@@ -105,7 +105,7 @@ TEST(PartFile, Hdf5FindsEveryTileOf400GbWhereItIsPlanned) {
   const TileGrid grid({50000, 2000000}, {1024, 4096});
   const Parts part = single_part(folder / "part.h5", grid);
 
-  lay_out_parts(unlimited, grid, part.paths, part.layouts);
+  preallocate_parts(unlimited, grid, part.paths, part.layouts);
 
   EXPECT_NO_THROW(check_part(calls, part.paths[0], grid, part.layouts[0]));
   EXPECT_EQ(part.layouts[0].offset(grid, {48, 488}),
@@ -140,7 +140,7 @@ TEST_P(EmptyShapes, MatrixWithoutACellIsAPlainEmptyDataset) {
   const TemporaryFolder folder;
   const TileGrid grid(GetParam(), {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
   write_attributes(calls, part.paths[0], grid, part.layouts[0], {{"complete", std::int64_t{1}}});
 
   const test::RawMatrix read = test::read_hdf5(part.paths[0], "tiles");
@@ -160,9 +160,9 @@ TEST(PartFile, TakesNoNameThatExists) {
   const Parts part = single_part(folder / "part.h5", grid);
   replace_file(calls, folder / "part.h5", "someone else's");
 
-  const auto lay_out = [&] { lay_out_parts(calls, grid, part.paths, part.layouts); };
+  const auto preallocate = [&] { preallocate_parts(calls, grid, part.paths, part.layouts); };
 
-  expect_error(ExitCode::kCannotCreate, {folder / "part.h5"}, lay_out);
+  expect_error(ExitCode::kCannotCreate, {folder / "part.h5"}, preallocate);
   EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"part.h5"});
   EXPECT_EQ(test::read_file(folder / "part.h5"), "someone else's");
 }
@@ -179,8 +179,8 @@ TEST(PartFile, SaysWhenSpaceCannotBeReserved) {
   const Parts one = single_part(folder / "one.h5", grid);
   const Parts other = single_part(folder / "other.h5", grid);
 
-  const Reservation with = lay_out_parts(calls, grid, one.paths, one.layouts);
-  const Reservation without = lay_out_parts(unreserved, grid, other.paths, other.layouts);
+  const Reservation with = preallocate_parts(calls, grid, one.paths, one.layouts);
+  const Reservation without = preallocate_parts(unreserved, grid, other.paths, other.layouts);
 
   EXPECT_EQ(with, Reservation::kReserved);
   EXPECT_EQ(without, Reservation::kNotSupported);
@@ -196,9 +196,11 @@ TEST(PartFile, TooLittleSpaceIsFoundBeforeAnyFileIsMade) {
   make_directories(calls, folder / "parts");
   const Parts parts = test::plan_parts(folder.path(), grid, 2);
 
-  const auto lay_out = [&] { lay_out_parts(almost_full, grid, parts.paths, parts.layouts); };
+  const auto preallocate = [&] {
+    preallocate_parts(almost_full, grid, parts.paths, parts.layouts);
+  };
 
-  expect_error(ExitCode::kIoError, {"needs 2097280 bytes", "2097279 are free"}, lay_out);
+  expect_error(ExitCode::kIoError, {"needs 2097280 bytes", "2097279 are free"}, preallocate);
   EXPECT_TRUE(list_directory(calls, folder / "parts").empty());
 }
 
@@ -226,18 +228,18 @@ TEST(PartFile, FullDiskStopsTheLayoutWithTheExitCodeOfIo) {
   class Optimist final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return std::int64_t{1} << 40; }
   } optimist;
-  const auto lay_out_on_small_disk = [&](FileCalls& with) {
+  const auto preallocate_on_small_disk = [&](FileCalls& with) {
     return test::in_child([&] {
       if (!mount_small_disk(folder.path())) return kNoMount;
       make_directories(with, folder / "parts");
       const Parts parts = test::plan_parts(folder.path(), grid, 2);
-      lay_out_parts(with, grid, parts.paths, parts.layouts);
+      preallocate_parts(with, grid, parts.paths, parts.layouts);
       return 0;
     });
   };
 
-  const int honest = lay_out_on_small_disk(calls);
-  const int surprised = lay_out_on_small_disk(optimist);
+  const int honest = preallocate_on_small_disk(calls);
+  const int surprised = preallocate_on_small_disk(optimist);
 
   if (honest == kNoMount)
     GTEST_SKIP() << "this machine lets nobody mount a file system, not even in a user namespace";
@@ -248,7 +250,7 @@ TEST(PartFile, FullDiskStopsTheLayoutWithTheExitCodeOfIo) {
 TEST(PartFile, KilledWriterLosesNoTileItHasWritten) {
   const TemporaryFolder folder;
   const TileGrid grid({64, 40960}, {16, 1024});
-  const Parts parts = test::lay_out(folder.path(), grid, 4);
+  const Parts parts = test::preallocate(folder.path(), grid, 4);
   int written[2];
   ASSERT_EQ(pipe(written), 0);
   const pid_t writer = fork();
@@ -287,7 +289,7 @@ TEST(WriteAttributes, ComeAfterTheLastTileAndMoveNone) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
   test::fill(grid, part);
   const FileAttributes attributes{{"complete", std::int64_t{1}},
                                   {"error_bound", 1.25e-7},
@@ -308,7 +310,7 @@ TEST(CheckPart, AcceptsAPartAsItWasLaidOut) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
 
   EXPECT_NO_THROW(check_part(calls, part.paths[0], grid, part.layouts[0]));
 }
@@ -327,7 +329,7 @@ void PrintTo(const Damage& damage, std::ostream* out) {
 void replace_by(const std::string& path, TileGrid grid, const std::string& dataset) {
   const PartLayout layout = plan_part(grid, {0, grid.columns()}, dataset);
   remove_file(calls, path);
-  lay_out_parts(calls, grid, {path}, {layout});
+  preallocate_parts(calls, grid, {path}, {layout});
 }
 
 void replace_by_doubles(const std::string& path) {
@@ -349,7 +351,7 @@ TEST_P(DamagedPart, IsRefusedByName) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
   GetParam().inflict(part.paths[0]);
 
   const auto check = [&] { check_part(calls, part.paths[0], grid, part.layouts[0]); };

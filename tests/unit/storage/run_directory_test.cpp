@@ -58,7 +58,7 @@ std::string publish_version(const std::string& output, Digest plan = kPlan) {
 
 void stage_file(const RunDirectory& run, const TileGrid& grid) {
   const PartLayout layout = plan_part(grid, {0, grid.columns()}, "similarity");
-  lay_out_parts(calls, grid, {run.part_path(0)}, {layout});
+  preallocate_parts(calls, grid, {run.part_path(0)}, {layout});
   test::fill(grid, {{run.part_name(0)}, {run.part_path(0)}, {layout}});
   write_attributes(calls, run.part_path(0), grid, layout, result_attributes(grid, {}));
 }
@@ -107,7 +107,7 @@ TEST(RunDirectory, TakesUpTheStagingFolderOfTheSamePlanAndStartsAnotherAnew) {
   EXPECT_EQ(take(run), Staged::kNothing);
   replace_file(calls, run.staging() + "/parts/left-over", "x");
 
-  EXPECT_EQ(take(run), Staged::kUnsealed);
+  EXPECT_EQ(take(run), Staged::kUnfinished);
   EXPECT_TRUE(exists(calls, run.staging() + "/parts/left-over"));
   EXPECT_EQ(take(run, "{\"same name\":1}\n"), Staged::kNothing);
   EXPECT_FALSE(exists(calls, run.staging() + "/parts/left-over"));
@@ -124,7 +124,7 @@ TEST(RunDirectory, AttemptsAreNumberedByWhatAnyTraceOfThemSays) {
   EXPECT_EQ(run.begin_attempt(), 8);
 }
 
-TEST(RunDirectory, ASealedTreeIsOnlyPublished) {
+TEST(RunDirectory, AFinalizedTreeIsOnlyPublished) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
   take(run);
@@ -135,8 +135,8 @@ TEST(RunDirectory, ASealedTreeIsOnlyPublished) {
   const std::string manifest = stage_version(run, TileGrid({9, 41}, {4, 8}));
   EXPECT_THROW(run.publish(manifest, stop_at_the_rename), Error);
 
-  EXPECT_EQ(take(run), Staged::kSealed);
-  run.publish_sealed([] {});
+  EXPECT_EQ(take(run), Staged::kFinalized);
+  run.publish_finalized([] {});
 
   EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "out"));
 }

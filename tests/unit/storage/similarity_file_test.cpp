@@ -27,7 +27,7 @@ FileCalls& calls = system_file_calls();
 /// One ordinary file with all tiles and the attributes of a finished result.
 Parts make_single_file(const std::string& path, const TileGrid& grid) {
   const Parts part{{path}, {path}, {plan_part(grid, {0, grid.columns()}, "similarity")}};
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
   test::fill(grid, part);
   write_attributes(calls, path, grid, part.layouts[0], result_attributes(grid, {}));
   return part;
@@ -134,7 +134,7 @@ TEST(SimilarityFile, case_50_is_made_and_read_whatever_locks_the_file_system_hol
   const TileGrid grid({9, 41}, {4, 8});
   const std::string path = folder / "result.h5";
   const Parts part{{path}, {path}, {plan_part(grid, {0, grid.columns()}, "similarity")}};
-  lay_out_parts(calls, grid, part.paths, part.layouts);
+  preallocate_parts(calls, grid, part.paths, part.layouts);
   test::fill(grid, part);
   const File held = File::open(calls, path, O_RDONLY);
   ASSERT_EQ(flock(held.descriptor(), LOCK_EX), 0);  // by another program, as HDF5 sees it
@@ -193,7 +193,7 @@ TEST(SimilarityReader, RefusesARunThatNeverFinished) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const PartLayout layout = plan_part(grid, {0, grid.columns()}, "similarity");
-  lay_out_parts(calls, grid, {folder / "result.h5"}, {layout});
+  preallocate_parts(calls, grid, {folder / "result.h5"}, {layout});
   const auto open = [&] { SimilarityReader::open(calls, folder / "result.h5"); };
 
   expect_error(ExitCode::kDataError, {"result.h5", "complete"}, open);

@@ -48,7 +48,7 @@ class CountingCalls final : public ForwardingCalls {
 TEST(TileFiles, ManyThreadsWriteStripesWhileAnotherSyncs) {
   const TemporaryFolder folder;
   const TileGrid grid({50, 800}, {16, 32});
-  const Parts parts = test::lay_out(folder.path(), grid, 5);
+  const Parts parts = test::preallocate(folder.path(), grid, 5);
   TileFiles files(calls, grid, parts.paths, parts.layouts, TileAccess::kReadWrite);
   std::atomic<std::int64_t> next = 0;
   const auto write_tiles = [&] {
@@ -80,7 +80,7 @@ TEST(TileFiles, ManyThreadsWriteStripesWhileAnotherSyncs) {
 TEST(TileFiles, HoldsAtMost64FilesOpenAndSyncsEveryOneItCloses) {
   const TemporaryFolder folder;
   const TileGrid grid({1, 240}, {1, 1});
-  const Parts parts = test::lay_out(folder.path(), grid, 240);
+  const Parts parts = test::preallocate(folder.path(), grid, 240);
   CountingCalls counting;
   TileFiles files(counting, grid, parts.paths, parts.layouts, TileAccess::kReadWrite);
 
@@ -97,7 +97,7 @@ TEST(TileFiles, HoldsAtMost64FilesOpenAndSyncsEveryOneItCloses) {
 TEST(TileFiles, ReadsPartOfATile) {
   const TemporaryFolder folder;
   const TileGrid grid({8, 8}, {4, 4});
-  const Parts parts = test::lay_out(folder.path(), grid, 2);
+  const Parts parts = test::preallocate(folder.path(), grid, 2);
   test::fill(grid, parts);
   TileFiles files(calls, grid, parts.paths, parts.layouts, TileAccess::kRead);
   std::vector<float> cells(3);
@@ -118,7 +118,7 @@ TEST(TileFiles, FailedSyncStaysFailed) {
     }
   } fails_once;
   const TileGrid grid({4, 4}, {4, 4});
-  const Parts parts = test::lay_out(folder.path(), grid, 1);
+  const Parts parts = test::preallocate(folder.path(), grid, 1);
   TileFiles files(fails_once, grid, parts.paths, parts.layouts, TileAccess::kReadWrite);
   files.write({0, 0}, 0, test::tile_values(grid, {0, 0}));
 
