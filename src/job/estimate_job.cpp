@@ -30,7 +30,7 @@ double sum_of(const std::vector<double>& values, const std::vector<std::uint8_t>
 }
 
 /// Whether the blocks of both maps begin at the same rows.
-bool cut_alike(const BlockMap& a, const BlockMap& b) {
+bool same_blocks(const BlockMap& a, const BlockMap& b) {
   if (a.rows != b.rows || a.columns != b.columns) return false;
   for (std::int64_t row = 0; row < a.rows; ++row)
     if (a.queries(row).begin != b.queries(row).begin) return false;
@@ -78,7 +78,7 @@ void print(const Json& json, std::ostream& out) {
 }  // namespace
 
 Recall recall_of(const BlockMap& estimate, const Selection& selection, const BlockMap& exact) {
-  if (!cut_alike(estimate, exact)) {
+  if (!same_blocks(estimate, exact)) {
     throw Error(
         ExitCode::kDataError,
         "the exact map has other blocks than the estimate: estimate with the inputs and the "

@@ -41,11 +41,11 @@ std::int64_t most_nonzero(const RunSetup& setup) {
 
 /// Bytes of the pairs of a plan, when as many pass as can.
 std::int64_t most_pair_bytes(const RunSetup& setup) {
-  const ResultCut& cut = *setup.plan.cut;
+  const PairFilterSpec& filter = *setup.plan.filter;
   const std::int64_t queries = setup.plan.grid.shape().queries;
-  const bool is_nonzero = cut.nonzero_only || cut.at_least > 0.0f || cut.below <= 0.0f;
+  const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
   std::int64_t pairs = is_nonzero ? most_nonzero(setup) : cells_of(setup.plan);
-  if (cut.keep != Keep::kAll) pairs = std::min(pairs, queries * cut.count);
+  if (filter.keep != Keep::kAll) pairs = std::min(pairs, queries * filter.count);
   return pair_result_bytes(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs));
 }
 
@@ -63,7 +63,7 @@ Json alternatives(const RunSetup& setup, std::int64_t full) {
 Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial,
               const PlanFolder& folder, JobContext context) {
   const RunDirectory run(context.calls, config.output, setup.plan.id());
-  const std::int64_t bytes = setup.plan.cut
+  const std::int64_t bytes = setup.plan.filter
                                  ? most_pair_bytes(setup)
                                  : result_bytes(setup.plan, make_layout(setup.plan, run),
                                                 run.form(), context.calls, folder.path());
@@ -92,7 +92,7 @@ Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial
   json["memory_peak"] = setup.schedule.memory_peak();
   json["memory_limit"] = setup.resources.memory;
   json["output_bytes"] = bytes;
-  json["output_is_most"] = setup.plan.cut && setup.plan.cut->keep != Keep::kBest;
+  json["output_is_most"] = setup.plan.filter && setup.plan.filter->keep != Keep::kBest;
   json["free_bytes"] =
       context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
   json["alternatives"] = alternatives(setup, full);

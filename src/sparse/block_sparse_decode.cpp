@@ -33,7 +33,7 @@ struct Sections {
 };
 
 /// Nothing when the sizes do not add up to those of the row block.
-std::optional<Sections> cut(Bytes row_block, const RowBlockHeader& header) {
+std::optional<Sections> slice(Bytes row_block, const RowBlockHeader& header) {
   const std::uint64_t room = row_block.size() - sizeof header;
   // each of these is at most `room` in a good row block, so that none of the sums can wrap
   if (header.nnz > room || header.length_bytes > room || header.block_bytes > room) return {};
@@ -228,7 +228,7 @@ std::string decode_unchecked(Bytes row_block, CsrMatrix& out) {
       header.values > static_cast<unsigned>(ValueCoding::kDouble)) {
     return "its header makes no sense";
   }
-  const auto sections = cut(row_block, header);
+  const auto sections = slice(row_block, header);
   if (!sections) return "its sizes do not add up";
   if (!decode_lengths(sections->lengths, header, out)) return "its row lengths do not add up";
   if (!decode_columns(*sections, header, out)) return "its columns are damaged";

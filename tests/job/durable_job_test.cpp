@@ -314,7 +314,7 @@ TEST_P(GuardedJob, RefusesAChangeThatIsTooLargeInEveryModeAndKeepsTheVersionBefo
   const auto& [change, pairs] = GetParam();
   JobBench bench;
   bench.config.guard = Guard::kOn;
-  if (pairs) bench.config.cut = ResultCut{.at_least = 0.5F};
+  if (pairs) bench.config.filter = PairFilterSpec{.at_least = 0.5F};
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
   const std::string before = bench.version();
   const CsrMatrix rows = random_rows(change.items, 300, 10, 41);  // the first of those before
@@ -395,7 +395,7 @@ TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
 TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsFinalized) {
   FailingRename late("/_SUCCESS");
   JobBench bench;
-  bench.config.cut = ResultCut{.at_least = 0.5F};
+  bench.config.filter = PairFilterSpec{.at_least = 0.5F};
   ASSERT_EQ(bench.run(late), 74) << bench.sentence;
   const OutputStatus status = read_status(calls, bench.config.output, 0);
 
@@ -414,7 +414,7 @@ TEST(DurableJob, PairsAreDurableAfterTheTimeOfAGroupToo) {
     int fdatasync(int fd) override { return ++syncs, ForwardingCalls::fdatasync(fd); }
   } counting;
   JobBench bench;
-  bench.config.cut = ResultCut{.at_least = 0.5F};
+  bench.config.filter = PairFilterSpec{.at_least = 0.5F};
   bench.config.commit.seconds = 0.0;
 
   ASSERT_EQ(bench.run(counting), 0) << bench.sentence;

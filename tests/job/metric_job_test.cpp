@@ -71,7 +71,7 @@ TEST(DotJob, TheBestOfIntegersAreAStableSortWithTrueTies) {
   constexpr std::int64_t kBest = 50;
   MetricJob job(integer_rows(90, 300, 12, 1), integer_rows(2'000, 300, 15, 2));
   job.config.output = job.folder / "best.h5";
-  job.config.cut = ResultCut{.keep = Keep::kBest, .count = kBest};
+  job.config.filter = PairFilterSpec{.keep = Keep::kBest, .count = kBest};
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
@@ -99,7 +99,7 @@ TEST(DotJob, TheBestOfIntegersAreAStableSortWithTrueTies) {
 
 TEST(DotJob, PairsOfAFolderAreVerifiedAgainstTheirInputs) {
   MetricJob job(random_rows(90, 300, 12, 1), random_rows(2'000, 300, 15, 2));
-  job.config.cut = ResultCut{.at_least = 3.0f};
+  job.config.filter = PairFilterSpec{.at_least = 3.0f};
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
@@ -111,7 +111,7 @@ TEST(MirroredJob, BothHalvesAreVerifiedAgainstTheInputs) {
   MetricJob job(rows, rows);
   job.config.metric = Metric::kCosine;
   job.config.queries = "";
-  job.config.cut = ResultCut{.at_least = 0.3f, .partners = Partners::kOthers};
+  job.config.filter = PairFilterSpec{.at_least = 0.3f, .partners = Partners::kOthers};
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 

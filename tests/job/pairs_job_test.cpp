@@ -25,13 +25,14 @@ std::string pairs_in(const std::string& path, const std::string& group = "pairs"
   return text;
 }
 
-std::string expected(const CsrMatrix& queries, const CsrMatrix& items, const ResultCut& cut) {
+std::string expected(const CsrMatrix& queries, const CsrMatrix& items,
+                     const PairFilterSpec& filter) {
   const auto matrix = reference(quantized_rows(queries), quantized_rows(items));
   std::string text;
   for (std::size_t cell = 0; cell < matrix.size(); ++cell) {
     const auto query = static_cast<std::int64_t>(cell) / items.rows();
     const auto item = static_cast<std::int64_t>(cell) % items.rows();
-    if (!cut.admits(query, item, matrix[cell])) continue;
+    if (!filter.admits(query, item, matrix[cell])) continue;
     text += std::to_string(query) + ' ' + std::to_string(item) + ' ' +
             std::to_string(matrix[cell]) + '\n';
   }
@@ -48,7 +49,8 @@ TEST(PairsJob, AThresholdIsAFilterOfTheFullMatrix) {
     ASSERT_EQ(job.run(), 0) << job.sentence;
 
     if (world().rank() != 0) continue;
-    EXPECT_EQ(pairs_in(job.config.output), expected(queries, items, *job.config.cut)) << threshold;
+    EXPECT_EQ(pairs_in(job.config.output), expected(queries, items, *job.config.filter))
+        << threshold;
   }
 }
 
@@ -60,7 +62,7 @@ TEST(PairsJob, ItemsComparedWithThemselvesGiveEachPairOnce) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   if (world().rank() != 0) return;
-  EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.cut));
+  EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.filter));
 }
 
 TEST(PairsJob, BothSidesOfEachPairAreComputedOnceAndFilterTheMatrix) {
@@ -73,7 +75,7 @@ TEST(PairsJob, BothSidesOfEachPairAreComputedOnceAndFilterTheMatrix) {
       ASSERT_EQ(job.run(), 0) << job.sentence;
 
       if (world().rank() != 0) continue;
-      EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.cut));
+      EXPECT_EQ(pairs_in(job.config.output), expected(items, items, *job.config.filter));
     }
   }
 }
@@ -86,7 +88,7 @@ TEST(PairsJob, NonzeroCellsOfOneMatrixAreSymmetric) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   if (world().rank() != 0) return;
-  EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(items, items, *job.config.cut));
+  EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(items, items, *job.config.filter));
 }
 
 TEST(PairsJob, NonzeroCellsAreWholeAndRangesKeepTheNumbersOfRows) {
@@ -99,7 +101,7 @@ TEST(PairsJob, NonzeroCellsAreWholeAndRangesKeepTheNumbersOfRows) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   if (world().rank() != 0) return;
-  EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(queries, items, *job.config.cut));
+  EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(queries, items, *job.config.filter));
 }
 
 TEST(PairsJob, TheBestAreThoseOfAStableSortOfTheMatrix) {
@@ -176,13 +178,13 @@ TEST(PairsJob, case_23_a_threshold_below_0_keeps_empty_rows_and_no_nan) {
 TEST(PairsJob, TheBytesDependOnNothingButThePlan) {
   const auto queries = random_rows(100, 300, 12, 8);
   const auto items = random_rows(2'000, 300, 15, 9);
-  const std::vector<ResultCut> cuts{{.at_least = 0.3f},
-                                    {.keep = Keep::kBest, .count = 15},
-                                    {.keep = Keep::kSample, .count = 5, .seed = 7}};
-  for (const ResultCut& cut : cuts) {
+  const std::vector<PairFilterSpec> cuts{{.at_least = 0.3f},
+                                         {.keep = Keep::kBest, .count = 15},
+                                         {.keep = Keep::kSample, .count = 5, .seed = 7}};
+  for (const PairFilterSpec& filter : cuts) {
     for (const char* name : {"result.h5", "result.npz", "result.tsv"}) {
-      PairsJob first(queries, items, cut);
-      PairsJob second(queries, items, cut);
+      PairsJob first(queries, items, filter);
+      PairsJob second(queries, items, filter);
       for (PairsJob* job : {&first, &second}) {
         job->config.output = job->folder / name;
         job->config.tile = TileShape{32, 256};

@@ -159,14 +159,14 @@ TEST_F(Verify, RepairMakesTheSameBytesAgainAndSharesWholeParts) {
 struct PairForm {
   const char* name;
   const char* output;
-  ResultCut cut;
+  PairFilterSpec filter;
 };
 
 class VerifyPairs : public testing::TestWithParam<PairForm> {
  protected:
   void SetUp() override {
     bench.config.output = bench.folder / GetParam().output;
-    bench.config.cut = GetParam().cut;
+    bench.config.filter = GetParam().filter;
     ASSERT_EQ(bench.run(), 0) << bench.sentence;
   }
   std::string file() const {
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(VerifyPairFile, AScoreThatIsNotThatOfTheInputsIsFoundInASingleFile) {
   JobBench bench;
   bench.config.output = bench.folder / "out.h5";
-  bench.config.cut = ResultCut{.keep = Keep::kBest, .count = 7};
+  bench.config.filter = PairFilterSpec{.keep = Keep::kBest, .count = 7};
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
   std::vector<std::int64_t> items;
   std::vector<float> scores;

@@ -62,14 +62,14 @@ class PairCollector final : public PairSink {
 };
 
 /// What a query gets: its best by rank key where not all are kept, by item.
-inline Pairs merged(const PairCollector& sink, const ResultCut& cut) {
+inline Pairs merged(const PairCollector& sink, const PairFilterSpec& spec) {
   Pairs all;
   for (auto [query, pairs] : sink.rows) {
-    if (cut.keep != Keep::kAll) {
+    if (spec.keep != Keep::kAll) {
       std::ranges::sort(pairs, std::greater<>(), [&, query = query](const ScoredItem& pair) {
-        return rank_key(cut, query, pair.item, pair.score);
+        return rank_key(spec, query, pair.item, pair.score);
       });
-      pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(cut.count)));
+      pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(spec.count)));
     }
     std::ranges::sort(pairs, std::less<>(), &ScoredItem::item);
     for (const ScoredItem& pair : pairs)
@@ -80,15 +80,15 @@ inline Pairs merged(const PairCollector& sink, const ResultCut& cut) {
 
 /// The same by the definition, from the whole matrix.
 inline Pairs expected(const BackendProblem& problem, const std::vector<float>& matrix,
-                      const ResultCut& cut) {
+                      const PairFilterSpec& spec) {
   PairCollector sink;
   const std::int64_t width = problem.items.rows();
   for (std::int64_t cell = 0; cell < static_cast<std::int64_t>(matrix.size()); ++cell) {
     const float score = matrix[static_cast<std::size_t>(cell)];
-    if (!cut.admits(cell / width, cell % width, score)) continue;
+    if (!spec.admits(cell / width, cell % width, score)) continue;
     sink.rows[cell / width].push_back({cell % width, score});
   }
-  return merged(sink, cut);
+  return merged(sink, spec);
 }
 
 }  // namespace bulksim::test

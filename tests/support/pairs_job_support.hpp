@@ -18,16 +18,16 @@ namespace bulksim::test {
 /// A run of all ranks for pairs of two matrices, or of one with itself.
 class PairsJob {
  public:
-  PairsJob(const CsrMatrix& queries, const CsrMatrix& items, const ResultCut& cut)
-      : PairsJob(items, cut) {
+  PairsJob(const CsrMatrix& queries, const CsrMatrix& items, const PairFilterSpec& spec)
+      : PairsJob(items, spec) {
     config.queries = folder / "queries.csr";
     if (world().rank() == 0) write_csr(config.queries, queries);
   }
-  PairsJob(const CsrMatrix& items, const ResultCut& cut) {
+  PairsJob(const CsrMatrix& items, const PairFilterSpec& spec) {
     config.items = folder / "items.csr";
     config.output = folder / "result.h5";
     config.threads = 2;
-    config.cut = cut;
+    config.spec = spec;
     if (world().rank() == 0) write_csr(config.items, items);
   }
 

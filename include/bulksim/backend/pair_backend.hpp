@@ -33,7 +33,7 @@ enum class Keep {
 inline constexpr std::int64_t kEveryRow = std::numeric_limits<std::int64_t>::max();
 
 /// Which pairs of the matrix are wanted. The scores compared are the float32 of the full matrix.
-struct ResultCut {
+struct PairFilterSpec {
   float at_least = -std::numeric_limits<float>::infinity();
   float below = std::numeric_limits<float>::infinity();
   bool nonzero_only = false;
@@ -65,7 +65,7 @@ struct ResultCut {
   }
   /// Whether items before a query can be its partners.
   bool is_two_sided() const { return partners == Partners::kAll || partners == Partners::kOthers; }
-  bool operator==(const ResultCut&) const = default;
+  bool operator==(const PairFilterSpec&) const = default;
 
  private:
   bool are_partners(std::int64_t query, std::int64_t item) const {
@@ -88,14 +88,14 @@ inline constexpr std::int64_t kMostRankedItems = std::int64_t{1} << 32;
 
 /// Order in which `keep` prefers the pairs of one query: larger is better, and no two items have
 /// the same. Its low half tells the item.
-inline std::uint64_t rank_key(const ResultCut& cut, std::int64_t query, std::int64_t item,
+inline std::uint64_t rank_key(const PairFilterSpec& spec, std::int64_t query, std::int64_t item,
                               float score) {
   // bits that order as the numbers do
   const auto bits = std::bit_cast<std::uint32_t>(score);
   std::uint64_t high = (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
-  if (cut.keep == Keep::kSample) {
+  if (spec.keep == Keep::kSample) {
     high =
-        mix(mix(cut.seed, static_cast<std::uint64_t>(query)), static_cast<std::uint64_t>(item)) >>
+        mix(mix(spec.seed, static_cast<std::uint64_t>(query)), static_cast<std::uint64_t>(item)) >>
         32;
   }
   return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
@@ -191,15 +191,16 @@ class PairBackend {
 /// A backend on the processors of this machine that leaves out what cannot pass the cut, wherever
 /// this pays. Throws Error (64) when they lack the instruction set asked for.
 std::unique_ptr<PairBackend> make_cpu_pair_backend(const CpuBackendOptions& options,
-                                                   const ResultCut& cut);
+                                                   const PairFilterSpec& spec);
 
 /// A backend that takes the pairs from the finished tiles of another one.
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,
-                                                    const TileGrid& grid, const ResultCut& cut);
+                                                    const TileGrid& grid,
+                                                    const PairFilterSpec& spec);
 
 /// Largest memory that the CPU backend holds beside the queries and chunks it is given, in bytes;
 /// the numbers are those of `cpu_backend_bytes`.
-std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const ResultCut& cut,
+std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const PairFilterSpec& spec,
                                     std::int64_t query_nnz, std::int64_t query_columns,
                                     std::int64_t tile_nnz);
 

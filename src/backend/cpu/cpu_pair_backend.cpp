@@ -17,19 +17,19 @@ namespace {
 
 class CpuPairBackend final : public PairBackend {
  public:
-  CpuPairBackend(const CpuBackendOptions& options, const ResultCut& cut)
-      : cut_(cut),
+  CpuPairBackend(const CpuBackendOptions& options, const PairFilterSpec& spec)
+      : spec_(spec),
         items_(options.grid.shape().items),
         name_(CpuKernel::choose(options.simd).name()),
         threads_(options,
-                 [&](int thread) { return std::make_unique<PairWorker>(options, cut, thread); }) {}
+                 [&](int thread) { return std::make_unique<PairWorker>(options, spec, thread); }) {}
 
   std::string description() const override { return threads_.description(name_); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
     threads_.stop();
     queries_.emplace(queries);
     best_.reset();
-    if (cut_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), items_, cut_.count);
+    if (spec_.keep != Keep::kAll) best_.emplace(queries.rows.rows(), items_, spec_.count);
     threads_.start(
         sink,
         [this](PairWorker& worker) { worker.begin_queries(*queries_, best_ ? &*best_ : nullptr); },
@@ -47,7 +47,7 @@ class CpuPairBackend final : public PairBackend {
   }
 
  private:
-  ResultCut cut_;
+  PairFilterSpec spec_;
   std::int64_t items_;
   std::string name_;
   std::optional<SearchQueries> queries_;
@@ -58,25 +58,25 @@ class CpuPairBackend final : public PairBackend {
 };
 
 /// Whether bounds can leave anything out: scores of 0 cannot be told apart by them.
-bool bounds_pay(const ResultCut& cut) {
-  return cut.keep == Keep::kBest || cut.at_least > 0.0f;
+bool bounds_pay(const PairFilterSpec& spec) {
+  return spec.keep == Keep::kBest || spec.at_least > 0.0f;
 }
 
 }  // namespace
 
 std::unique_ptr<PairBackend> make_cpu_pair_backend(const CpuBackendOptions& options,
-                                                   const ResultCut& cut) {
-  if (bounds_pay(cut)) return std::make_unique<CpuPairBackend>(options, cut);
-  return make_filtering_backend(make_cpu_backend(options), options.grid, cut);
+                                                   const PairFilterSpec& spec) {
+  if (bounds_pay(spec)) return std::make_unique<CpuPairBackend>(options, spec);
+  return make_filtering_backend(make_cpu_backend(options), options.grid, spec);
 }
 
-std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const ResultCut& cut,
+std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const PairFilterSpec& spec,
                                     std::int64_t query_nnz, std::int64_t query_columns,
                                     std::int64_t tile_nnz) {
   const std::int64_t rows = options.grid.shape().queries;
   const std::int64_t best =
-      cut.keep == Keep::kAll ? 0 : TopKHeaps::bytes(rows, options.grid.shape().items, cut.count);
-  if (!bounds_pay(cut)) {
+      spec.keep == Keep::kAll ? 0 : TopKHeaps::bytes(rows, options.grid.shape().items, spec.count);
+  if (!bounds_pay(spec)) {
     return best + cpu_backend_bytes(options, query_nnz, query_columns, tile_nnz);
   }
   const std::int64_t labels = std::min(query_nnz, query_columns);

@@ -7,9 +7,9 @@
 
 namespace bulksim {
 
-PairWorker::PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread)
+PairWorker::PairWorker(const CpuBackendOptions& options, const PairFilterSpec& spec, int thread)
     : options_(options),
-      cut_(cut),
+      spec_(spec),
       thread_(thread),
       search_(options.arithmetic, SearchKernel::best()) {
   const std::int64_t width = std::min(options.search_block, kSearchItems);
@@ -81,36 +81,36 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   pairs_.clear();
   rank_keys_ = {};
   pending_.begin();
-  if (query < cut_.queries.begin || query >= cut_.queries.end) return true;
+  if (query < spec_.queries.begin || query >= spec_.queries.end) return true;
   for (std::size_t at = 0; at < block_count_; ++at) {
     const SearchBlock& block = blocks_[at];
     found_.clear();
     const RowRange items{first_item + block.rows().begin, first_item + block.rows().end};
-    if (!cut_.touches({query, query + 1}, items)) continue;
+    if (!spec_.touches({query, query + 1}, items)) continue;
     const float least = least_score(floor, items.begin);
-    const std::int64_t most = cut_.count + (cut_.partners == Partners::kAll ? 0 : 1);
-    const bool all_count = cut_.items.begin <= items.begin && items.end <= cut_.items.end &&
-                           cut_.is_two_sided() && std::isinf(cut_.below);
-    const bool from_none = cut_.keep == Keep::kBest && floor == 0 && all_count;
+    const std::int64_t most = spec_.count + (spec_.partners == Partners::kAll ? 0 : 1);
+    const bool all_count = spec_.items.begin <= items.begin && items.end <= spec_.items.end &&
+                           spec_.is_two_sided() && std::isinf(spec_.below);
+    const bool from_none = spec_.keep == Keep::kBest && floor == 0 && all_count;
     const std::int64_t zeros = all_count ? most : block.items();
     const SearchGoal goal{row, least, from_none ? most : 0, least <= 0.0f ? zeros : 0};
     if (!search_.find(goal, block, items_, found_)) return false;
     for (const ExactPair& pair : found_) {
       const ScoredItem scored{first_item + pair.item,
                               score(row, local_items_.begin + pair.item, pair.sum)};
-      if (cut_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
+      if (spec_.admits(query, scored.item, scored.score)) pairs_.push_back(scored);
     }
   }
-  if (cut_.keep != Keep::kAll) rank_keys_ = pending_.keep(cut_, query, row, floor, pairs_);
+  if (spec_.keep != Keep::kAll) rank_keys_ = pending_.keep(spec_, query, row, floor, pairs_);
   return true;
 }
 
 /// The lowest score that an item from `first_item` on may have.
 float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) const {
-  if (cut_.keep != Keep::kBest || floor == 0) return cut_.at_least;
+  if (spec_.keep != Keep::kBest || floor == 0) return spec_.at_least;
   const float score = score_of(floor);
   const bool ties_lose = first_item > item_of(floor);
-  return std::max(cut_.at_least, ties_lose ? std::nextafter(score, HUGE_VALF) : score);
+  return std::max(spec_.at_least, ties_lose ? std::nextafter(score, HUGE_VALF) : score);
 }
 
 /// The score of a query row of the batch and an item of the chunk.
@@ -126,15 +126,15 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
   const std::int64_t query = queries_->batch().range.begin + row;
   const auto least = std::ranges::min_element(rank_keys_);
   const bool full =
-      cut_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= cut_.count;
+      spec_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= spec_.count;
   for (const Cell& cell : cells) {
     const std::int64_t local = local_items_.begin + cell.item;
     const std::int64_t item = chunk_->range.begin + local;
     const float expected =
         exact_score(queries_->batch().rows, row, chunk_->rows, local, options_.arithmetic);
-    bool wanted = cut_.admits(query, item, expected);
-    if (wanted && cut_.keep != Keep::kAll) {
-      const std::uint64_t key = rank_key(cut_, query, item, expected);
+    bool wanted = spec_.admits(query, item, expected);
+    if (wanted && spec_.keep != Keep::kAll) {
+      const std::uint64_t key = rank_key(spec_, query, item, expected);
       wanted = key > floor && (!full || key >= *least);
     }
     const auto at = std::ranges::lower_bound(pairs_, item, {}, &ScoredItem::item);

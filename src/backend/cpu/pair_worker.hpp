@@ -17,7 +17,7 @@ namespace bulksim {
 /// Finds the wanted pairs of tiles on one of `options.threads` threads, with memory of its own.
 class PairWorker {
  public:
-  PairWorker(const CpuBackendOptions& options, const ResultCut& cut, int thread);
+  PairWorker(const CpuBackendOptions& options, const PairFilterSpec& spec, int thread);
 
   /// `best` is shared by the workers; null with Keep::kAll.
   void begin_queries(const SearchQueries& queries, TopKHeaps* best);
@@ -41,7 +41,7 @@ class PairWorker {
   float score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const;
 
   CpuBackendOptions options_;
-  ResultCut cut_;
+  PairFilterSpec spec_;
   int thread_;
   const SearchQueries* queries_ = nullptr;
   TopKHeaps* best_ = nullptr;

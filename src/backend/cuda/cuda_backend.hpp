@@ -51,14 +51,14 @@ std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& o
 /// The same for pairs: the device leaves out what `cut` does not want, as far as scores decide
 /// that, and of the best of each query what those found before are better than.
 std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& options,
-                                                    const ResultCut& cut);
+                                                    const PairFilterSpec& spec);
 
 /// Pinned host memory that the backend holds beside the queries and chunks it is given, in bytes.
 ///
 /// `chunk_nnz` are the entries of the fullest chunk.
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz);
-std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, const ResultCut& cut,
-                                          std::int64_t chunk_nnz);
+std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options,
+                                          const PairFilterSpec& spec, std::int64_t chunk_nnz);
 
 /// Device memory that a chunk of items needs, in bytes, with room for one tile and the queries:
 ///

@@ -40,10 +40,10 @@ std::unique_ptr<SimilarityBackend> make_cuda_backend(const CudaBackendOptions& o
 }
 
 std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& options,
-                                                    const ResultCut& cut) {
-  using Make = PairBackend* (*)(const CudaBackendOptions& options, const ResultCut& cut);
+                                                    const PairFilterSpec& spec) {
+  using Make = PairBackend* (*)(const CudaBackendOptions& options, const PairFilterSpec& spec);
   const auto make = function_of<Make>(options.module, "bulksim_make_cuda_pair_backend");
-  return std::unique_ptr<PairBackend>(make(options, cut));
+  return std::unique_ptr<PairBackend>(make(options, spec));
 }
 
 CudaKernelRates benchmark_cuda_kernel(const QuantizedRows& queries, const QuantizedRows& items,
@@ -66,13 +66,13 @@ std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int
                       chunk_nnz * std::int64_t{sizeof(Column) + sizeof(std::int32_t)});
 }
 
-std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options, const ResultCut& cut,
-                                          std::int64_t chunk_nnz) {
+std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options,
+                                          const PairFilterSpec& spec, std::int64_t chunk_nnz) {
   const TileShape& tile = options.grid.tile();
   const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
   const MatrixShape& shape = options.grid.shape();
   const std::int64_t best =
-      cut.keep == Keep::kAll ? 0 : TopKHeaps::bytes(shape.queries, shape.items, cut.count);
+      spec.keep == Keep::kAll ? 0 : TopKHeaps::bytes(shape.queries, shape.items, spec.count);
   return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
 }
 

@@ -13,8 +13,8 @@ constexpr std::int64_t kValuesAtOnce = 64;
 class FilteringBackend final : public PairBackend {
  public:
   FilteringBackend(std::unique_ptr<SimilarityBackend> backend, const TileGrid& grid,
-                   const ResultCut& cut)
-      : filter_(grid, cut), backend_(std::move(backend)) {}
+                   const PairFilterSpec& spec)
+      : filter_(grid, spec), backend_(std::move(backend)) {}
 
   std::string description() const override { return backend_->description(); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
@@ -40,7 +40,7 @@ void PairFilter::begin_queries(RowRange queries, PairSink& sink) {
   queries_ = queries;
   sink_ = &sink;
   best_.reset();
-  if (cut_.keep != Keep::kAll) best_.emplace(queries.size(), grid_.shape().items, cut_.count);
+  if (spec_.keep != Keep::kAll) best_.emplace(queries.size(), grid_.shape().items, spec_.count);
 }
 
 std::unique_ptr<TileWriter> PairFilter::make_writer() {
@@ -52,8 +52,8 @@ std::unique_ptr<PairFilter::Writer> PairFilter::make_pair_writer() {
 }
 
 float PairFilter::floor(std::int64_t row) const {
-  const std::uint64_t best = cut_.keep == Keep::kBest ? best_->floor(row) : 0;
-  return best == 0 ? cut_.at_least : std::max(cut_.at_least, score_of(best));
+  const std::uint64_t best = spec_.keep == Keep::kBest ? best_->floor(row) : 0;
+  return best == 0 ? spec_.at_least : std::max(spec_.at_least, score_of(best));
 }
 
 PairStats PairFilter::work() const {
@@ -83,7 +83,7 @@ void PairFilter::Writer::write_candidates(std::int64_t query,
   pairs_.clear();
   std::copy_if(
       candidates.begin(), candidates.end(), std::back_inserter(pairs_),
-      [&](const ScoredItem& pair) { return filter_.cut_.admits(query, pair.item, pair.score); });
+      [&](const ScoredItem& pair) { return filter_.spec_.admits(query, pair.item, pair.score); });
   pass_on(query);
 }
 
@@ -96,19 +96,19 @@ void PairFilter::Writer::finish() {
 
 void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
   const RowRange items = filter_.grid_.items(tile_.column);
-  const ResultCut& cut = filter_.cut_;
+  const PairFilterSpec& spec = filter_.spec_;
   pairs_.clear();
   for (std::int64_t first = 0; first < items.size(); first += kValuesAtOnce) {
     const std::int64_t end = std::min(first + kValuesAtOnce, items.size());
     // most stretches hold nothing that is wanted: one test for all, without a branch
     std::int32_t passing = 0;
     for (std::int64_t at = first; at < end; ++at) {
-      passing += (values[at] >= cut.at_least) & (values[at] < cut.below) &
-                 (!cut.nonzero_only | (values[at] != 0.0f));
+      passing += (values[at] >= spec.at_least) & (values[at] < spec.below) &
+                 (!spec.nonzero_only | (values[at] != 0.0f));
     }
     if (passing == 0) continue;
     for (std::int64_t at = first; at < end; ++at) {
-      if (cut.admits(query, items.begin + at, values[at])) {
+      if (spec.admits(query, items.begin + at, values[at])) {
         pairs_.push_back({items.begin + at, values[at]});
       }
     }
@@ -118,14 +118,15 @@ void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
 void PairFilter::Writer::pass_on(std::int64_t query) {
   if (filter_.best_) {
     const std::int64_t row = query - filter_.queries_.begin;
-    pending_.keep(filter_.cut_, query, row, filter_.best_->floor(row), pairs_);
+    pending_.keep(filter_.spec_, query, row, filter_.best_->floor(row), pairs_);
   }
   if (!pairs_.empty()) writer_->write(query, pairs_);
 }
 
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,
-                                                    const TileGrid& grid, const ResultCut& cut) {
-  return std::make_unique<FilteringBackend>(std::move(backend), grid, cut);
+                                                    const TileGrid& grid,
+                                                    const PairFilterSpec& spec) {
+  return std::make_unique<FilteringBackend>(std::move(backend), grid, spec);
 }
 
 }  // namespace bulksim

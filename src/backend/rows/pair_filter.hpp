@@ -19,7 +19,7 @@ class PairFilter final : public TileSink {
  public:
   class Writer;
 
-  PairFilter(const TileGrid& grid, const ResultCut& cut) : grid_(grid), cut_(cut) {}
+  PairFilter(const TileGrid& grid, const PairFilterSpec& spec) : grid_(grid), spec_(spec) {}
   ~PairFilter() override;
 
   /// Replaces the queries; no writer may be at work.
@@ -27,14 +27,14 @@ class PairFilter final : public TileSink {
   std::unique_ptr<TileWriter> make_writer() override;
   std::unique_ptr<Writer> make_pair_writer();
 
-  const ResultCut& cut() const { return cut_; }
+  const PairFilterSpec& spec() const { return spec_; }
   /// No score below it is wanted of this row of the batch. It rises as tiles are finished.
   float floor(std::int64_t row) const;
   PairStats work() const;
 
  private:
   TileGrid grid_;
-  ResultCut cut_;
+  PairFilterSpec spec_;
   RowRange queries_;
   PairSink* sink_ = nullptr;
   std::optional<TopKHeaps> best_;

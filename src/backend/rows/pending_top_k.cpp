@@ -10,28 +10,28 @@ void PendingTopK::begin() {
   ends_.clear();
 }
 
-std::span<const std::uint64_t> PendingTopK::keep(const ResultCut& cut, std::int64_t query,
+std::span<const std::uint64_t> PendingTopK::keep(const PairFilterSpec& spec, std::int64_t query,
                                                  std::int64_t row, std::uint64_t floor,
                                                  std::vector<ScoredItem>& pairs) {
   const std::size_t begin = rank_keys_.size();
   rank_keys_.resize(begin + pairs.size());
   std::size_t kept = 0;
   for (const ScoredItem& pair : pairs) {  // which are above the floor cannot be predicted
-    const std::uint64_t key = rank_key(cut, query, pair.item, pair.score);
+    const std::uint64_t key = rank_key(spec, query, pair.item, pair.score);
     rank_keys_[begin + kept] = key;
     pairs[kept] = pair;
     kept += key > floor;
   }
   rank_keys_.resize(begin + kept);
   pairs.resize(kept);
-  const auto count = static_cast<std::size_t>(cut.count);
+  const auto count = static_cast<std::size_t>(spec.count);
   if (rank_keys_.size() - begin > count) {
     const auto first = rank_keys_.begin() + static_cast<std::ptrdiff_t>(begin);
-    std::nth_element(first, first + cut.count - 1, rank_keys_.end(), std::greater<>());
+    std::nth_element(first, first + spec.count - 1, rank_keys_.end(), std::greater<>());
     const std::uint64_t least = rank_keys_[begin + count - 1];
     rank_keys_.resize(begin + count);
     std::erase_if(pairs, [&](const ScoredItem& pair) {
-      return rank_key(cut, query, pair.item, pair.score) < least;
+      return rank_key(spec, query, pair.item, pair.score) < least;
     });
   }
   ends_.emplace_back(row, rank_keys_.size());

@@ -19,8 +19,9 @@ class PendingTopK {
   /// Drops from the pairs of a query those not above `floor`, and those that `cut.count` others of
   /// the tile precede. Returns the rank keys of the rest, in no order, until the next call. `row`
   /// is the query within the batch.
-  std::span<const std::uint64_t> keep(const ResultCut& cut, std::int64_t query, std::int64_t row,
-                                      std::uint64_t floor, std::vector<ScoredItem>& pairs);
+  std::span<const std::uint64_t> keep(const PairFilterSpec& spec, std::int64_t query,
+                                      std::int64_t row, std::uint64_t floor,
+                                      std::vector<ScoredItem>& pairs);
   void push_to(TopKHeaps& best) const;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace bulksim {
 
-void PairSearch::add_columns(const SearchBlock& block, const Cut& cut) {
+void PairSearch::add_columns(const SearchBlock& block, const BandSuffix& suffix) {
   std::uint32_t expected = 0;
-  for (std::size_t at = cut.first; at < column_count_; ++at) {
+  for (std::size_t at = suffix.first; at < column_count_; ++at) {
     const Column& column = columns_[at];
     prefetch(block.postings() + columns_[at + 1].start,
              kBytesAhead);  // one more is there than counts
@@ -19,21 +19,21 @@ void PairSearch::add_columns(const SearchBlock& block, const Cut& cut) {
     expected += static_cast<std::uint32_t>(column.weight) * static_cast<std::uint32_t>(column.sum);
   }
   expected_ = expected;
-  work_.products += cut.postings;
+  work_.products += suffix.postings;
 }
 
 std::size_t PairSearch::sieve(std::size_t bands, float limit, const SearchBlock& block) {
-  const Cut& cut = cuts_[bands];
-  add_columns(block, cut);
+  const BandSuffix& suffix = suffixes_[bands];
+  add_columns(block, suffix);
   const std::size_t lengths_of = bands == 0 ? 0 : bands - 1;
-  const Sieve sieve{block.lengths(lengths_of), cut.rest, limit};
-  const auto postings = static_cast<float>(cut.postings);
-  const bool untouched_pass = cut.rest * block.longest(lengths_of) >= limit;
+  const Sieve sieve{block.lengths(lengths_of), suffix.rest, limit};
+  const auto postings = static_cast<float>(suffix.postings);
+  const bool untouched_pass = suffix.rest * block.longest(lengths_of) >= limit;
   if (untouched_pass ||
       kVisitCost * postings > postings + kSweepCost * static_cast<float>(block.padded())) {
     return sweep(block, sieve);
   }
-  return visit(block, cut, sieve);
+  return visit(block, suffix, sieve);
 }
 
 std::size_t PairSearch::sweep(const SearchBlock& block, const Sieve& sieve) {
@@ -47,12 +47,13 @@ std::size_t PairSearch::sweep(const SearchBlock& block, const Sieve& sieve) {
 }
 
 /// As a sweep, over the items of few postings; others cannot pass.
-std::size_t PairSearch::visit(const SearchBlock& block, const Cut& cut, const Sieve& sieve) {
+std::size_t PairSearch::visit(const SearchBlock& block, const BandSuffix& suffix,
+                              const Sieve& sieve) {
   std::int32_t* sums = sums_.data();
   Candidate* candidates = candidates_.data();
   std::size_t count = 0;
   std::uint32_t total = 0;
-  for (std::size_t at = cut.first; at < column_count_; ++at) {
+  for (std::size_t at = suffix.first; at < column_count_; ++at) {
     const CoarsePosting* posting = block.postings() + columns_[at].start;
     for (const CoarsePosting* end = posting + columns_[at].size; posting < end; ++posting) {
       const std::int32_t sum = sums[posting->item];
@@ -72,7 +73,7 @@ std::size_t PairSearch::visit(const SearchBlock& block, const Cut& cut, const Si
 /// The candidates when only the best `goal.best` of the block are wanted.
 std::size_t PairSearch::find_best(const SearchGoal& goal, float limit, const SearchBlock& block) {
   const Sieve positive{block.lengths(0), 0.0f, std::max(limit, 1.0f)};
-  add_columns(block, cuts_[0]);
+  add_columns(block, suffixes_[0]);
   const std::size_t count = sweep(block, positive);
   Candidate* candidates = candidates_.data();
   std::fill(histogram_.begin(), histogram_.end(), 0U);
@@ -96,7 +97,7 @@ std::size_t PairSearch::find_best(const SearchGoal& goal, float limit, const Sea
 /// All items that share a column with the query, and the first `zeros` others.
 std::size_t PairSearch::touch(std::int64_t zeros, const SearchBlock& block) {
   constexpr std::int32_t kTouched = std::numeric_limits<std::int32_t>::min();
-  add_columns(block, cuts_[0]);
+  add_columns(block, suffixes_[0]);
   std::int32_t* sums = sums_.data();
   Candidate* candidates = candidates_.data();
   std::size_t count = 0;

@@ -39,9 +39,9 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
   collect(goal, block);
   const float limit = limit_of(goal, block);
   work_.cells += block.items();
-  work_.useful_products += cuts_[0].postings;
-  const Cut& all = cuts_[kBands];
-  const bool nothing_shared = cuts_[0].postings == 0 && goal.zeros == 0;
+  work_.useful_products += suffixes_[0].postings;
+  const BandSuffix& all = suffixes_[kBands];
+  const bool nothing_shared = suffixes_[0].postings == 0 && goal.zeros == 0;
   if (nothing_shared || std::min(all.rest * block.longest(kBands - 1), most_) < limit) {
     work_.skipped += block.items();
     return true;
@@ -52,7 +52,7 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
   } else if (limit < 1.0f) {
     candidate_count_ = touch(goal.zeros, block);
   } else {
-    bands = choose_cut(limit, block, shares_[static_cast<std::size_t>(goal.query)]);
+    bands = choose_suffix(limit, block, shares_[static_cast<std::size_t>(goal.query)]);
     candidate_count_ = sieve(bands, limit, block);
   }
   if (total_ != expected_) return false;
@@ -73,9 +73,9 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   std::int64_t postings = 0;
   float squares = 0.0f;
   float most = 0.0f;
-  cuts_[0] = {};
+  suffixes_[0] = {};
   const auto close = [&] {
-    cuts_[++band] = {count, postings, std::sqrt(squares) * kUp * kCoarseOne};
+    suffixes_[++band] = {count, postings, std::sqrt(squares) * kUp * kCoarseOne};
   };
   for (const SearchEntry& entry : entries) {
     while (entry.label >= borders[band])
@@ -95,8 +95,8 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   column_count_ = count;
   most_ = most * kUp;
   // so far postings counts what lies before a cut
-  for (Cut& cut : cuts_)
-    cut.postings = postings - cut.postings;
+  for (BandSuffix& suffix : suffixes_)
+    suffix.postings = postings - suffix.postings;
   const auto n = static_cast<float>(count);
   slack_ = std::sqrt(n) * 0x1p14f + n / 4 + kRounding;
 }
@@ -114,16 +114,16 @@ float PairSearch::limit_of(const SearchGoal& goal, const SearchBlock& block) con
 }
 
 /// How many bands to leave out: the cheapest choice whose rest stays below `share` of the limit.
-std::size_t PairSearch::choose_cut(float limit, const SearchBlock& block, float share) {
+std::size_t PairSearch::choose_suffix(float limit, const SearchBlock& block, float share) {
   const float room = share * limit;
   const float sweep = kSweepCost * static_cast<float>(block.padded());
   float least = HUGE_VALF;
   std::size_t best = 0;
   for (std::size_t bands = 0; bands <= kBands; ++bands) {
-    const Cut& cut = cuts_[bands];
-    const float typical = bands == 0 ? 0.0f : cut.rest * block.mean(bands - 1);
+    const BandSuffix& suffix = suffixes_[bands];
+    const float typical = bands == 0 ? 0.0f : suffix.rest * block.mean(bands - 1);
     if (typical > room) break;
-    const auto postings = static_cast<float>(cut.postings);
+    const auto postings = static_cast<float>(suffix.postings);
     const float cost = std::min(kVisitCost * postings, postings + sweep);
     if (cost < least) {
       least = cost;
@@ -169,7 +169,7 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
 /// next to nothing. `entries` were visited for exact sums.
 void PairSearch::adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries) {
   float& share = shares_[static_cast<std::size_t>(goal.query)];
-  const std::int64_t added = cuts_[bands].postings + 64;
+  const std::int64_t added = suffixes_[bands].postings + 64;
   const std::int64_t exact = entries + kCandidateCost * static_cast<std::int64_t>(candidate_count_);
   if (2 * exact > added) {
     share = std::max(share * 0.9f, 0.1f);

@@ -64,7 +64,7 @@ class PairSearch {
     std::int32_t sum;
   };
   /// The entries of a query that lie in a block, cut behind the first `bands` bands.
-  struct Cut {
+  struct BandSuffix {
     std::size_t first = 0;      ///< column: those before are the rest
     std::int64_t postings = 0;  ///< of the columns that are added
     float rest = 0.0f;          ///< length of the rest, in batches of kCoarseOne
@@ -72,13 +72,13 @@ class PairSearch {
 
   void collect(const SearchGoal& goal, const SearchBlock& block);
   float limit_of(const SearchGoal& goal, const SearchBlock& block) const;
-  std::size_t choose_cut(float limit, const SearchBlock& block, float share);
+  std::size_t choose_suffix(float limit, const SearchBlock& block, float share);
   std::size_t sieve(std::size_t bands, float limit, const SearchBlock& block);
   std::size_t sweep(const SearchBlock& block, const Sieve& sieve);
-  std::size_t visit(const SearchBlock& block, const Cut& cut, const Sieve& sieve);
+  std::size_t visit(const SearchBlock& block, const BandSuffix& suffix, const Sieve& sieve);
   std::size_t find_best(const SearchGoal& goal, float limit, const SearchBlock& block);
   std::size_t touch(std::int64_t zeros, const SearchBlock& block);
-  void add_columns(const SearchBlock& block, const Cut& cut);
+  void add_columns(const SearchBlock& block, const BandSuffix& suffix);
   bool make_exact(const SearchGoal& goal, std::size_t bands, const SearchBlock& block,
                   const LabelledRows& items, std::vector<ExactPair>& out);
   void adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries);
@@ -97,7 +97,7 @@ class PairSearch {
   std::vector<Column> columns_;
   std::size_t column_count_ = 0;
   float slack_ = 0.0f;
-  Cut cuts_[kBands + 1];
+  BandSuffix suffixes_[kBands + 1];
   float most_ = 0.0f;  // what all columns add at most, by their largest values
   AlignedBuffer<std::int32_t> sums_;
   AlignedBuffer<Candidate> candidates_;

@@ -39,10 +39,10 @@ SearchQueries::SearchQueries(const QueryBatch& queries)
     offsets_.push_back(static_cast<std::int64_t>(entries_.size()));
     longest_ = std::max(longest_, static_cast<std::int64_t>(values.size()));
   }
-  cut_bands();
+  split_into_bands();
 }
 
-void SearchQueries::cut_bands() {
+void SearchQueries::split_into_bands() {
   std::vector<std::int64_t> frequency(vocabulary_.size());
   for (const SearchEntry& entry : entries_)
     ++frequency[entry.label];

@@ -56,7 +56,7 @@ class SearchQueries {
   static std::int64_t bytes(std::int64_t rows, std::int64_t nnz, std::int64_t labels);
 
  private:
-  void cut_bands();
+  void split_into_bands();
 
   const QueryBatch* batch_;
   Vocabulary vocabulary_;

@@ -51,7 +51,7 @@ const char* variable(std::initializer_list<const char*> names) {
 }
 
 /// What stands before `mark`; `text` keeps what stands behind it.
-std::optional<std::string> cut_behind(std::string& text, char mark) {
+std::optional<std::string> split_behind(std::string& text, char mark) {
   const auto at = text.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
   std::string behind = text.substr(at + 1);
@@ -62,11 +62,11 @@ std::optional<std::string> cut_behind(std::string& text, char mark) {
 Rule parse_rule(std::string text) {
   const std::string whole = text;
   Rule rule;
-  if (const auto at = cut_behind(text, '@')) rule.at = std::atoll(at->c_str());
-  if (const auto odds = cut_behind(text, '~')) rule.odds = std::atoll(odds->c_str());
-  auto action = cut_behind(text, '=');
+  if (const auto at = split_behind(text, '@')) rule.at = std::atoll(at->c_str());
+  if (const auto odds = split_behind(text, '~')) rule.odds = std::atoll(odds->c_str());
+  auto action = split_behind(text, '=');
   if (!action) refuse(whole);
-  if (const auto number = cut_behind(*action, ':')) rule.number = std::atoi(number->c_str());
+  if (const auto number = split_behind(*action, ':')) rule.number = std::atoi(number->c_str());
   rule.action = *action;
   rule.point = text;
   if (std::ranges::find(kFailpoints, rule.point) == std::end(kFailpoints)) refuse(whole);

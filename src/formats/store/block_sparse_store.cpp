@@ -55,7 +55,7 @@ class BlockSparseStore final : public MatrixSource {
       const auto size = static_cast<std::size_t>(offset(row_block + 1) - offset(row_block));
       decode(row_block, std::span(bytes).subspan(at, size), out);
     }
-    cut(out, {range.begin - first * kRowBlockRows, range.end - first * kRowBlockRows});
+    slice(out, {range.begin - first * kRowBlockRows, range.end - first * kRowBlockRows});
   }
 
  private:
@@ -153,7 +153,7 @@ class BlockSparseStore final : public MatrixSource {
   }
 
   /// Leaves only the rows of a range.
-  static void cut(CsrMatrix& rows, RowRange range) {
+  static void slice(CsrMatrix& rows, RowRange range) {
     const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
     const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
     const auto keep = [](auto& values, std::int64_t from, std::int64_t to) {

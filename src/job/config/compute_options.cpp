@@ -63,7 +63,7 @@ Partners parse_partners(const OptionValues& options) {
 }
 
 /// The pairs that the options ask for; nothing when they ask for the full matrix.
-std::optional<ResultCut> parse_cut(const OptionValues& options) {
+std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
   constexpr double kMostScore = 3e38;
   constexpr std::int64_t kMostKept = 10'000;
   const bool asked = options.has("threshold") || options.has("below") || options.flag("nonzero") ||
@@ -77,29 +77,29 @@ std::optional<ResultCut> parse_cut(const OptionValues& options) {
     }
     return std::nullopt;
   }
-  ResultCut cut;
+  PairFilterSpec filter;
   if (options.has("threshold")) {
-    cut.at_least = static_cast<float>(options.real("threshold", -kMostScore, kMostScore));
+    filter.at_least = static_cast<float>(options.real("threshold", -kMostScore, kMostScore));
   }
   if (options.has("below")) {
-    cut.below = static_cast<float>(options.real("below", -kMostScore, kMostScore));
+    filter.below = static_cast<float>(options.real("below", -kMostScore, kMostScore));
   }
-  cut.nonzero_only = options.flag("nonzero");
-  cut.partners = parse_partners(options);
-  cut.queries = parse_rows(options, "queries-range");
-  cut.items = parse_rows(options, "items-range");
+  filter.nonzero_only = options.flag("nonzero");
+  filter.partners = parse_partners(options);
+  filter.queries = parse_rows(options, "queries-range");
+  filter.items = parse_rows(options, "items-range");
   if (options.has("top-k") && options.has("sample-per-query")) {
     throw Error(ExitCode::kUsage, "--top-k and --sample-per-query exclude each other");
   }
   if (options.has("top-k")) {
-    cut.keep = Keep::kBest;
-    cut.count = options.integer("top-k", 1, kMostKept);
+    filter.keep = Keep::kBest;
+    filter.count = options.integer("top-k", 1, kMostKept);
   } else if (options.has("sample-per-query")) {
-    cut.keep = Keep::kSample;
-    cut.count = options.integer("sample-per-query", 1, kMostKept);
-    cut.seed = static_cast<std::uint64_t>(options.integer("seed", 0));
+    filter.keep = Keep::kSample;
+    filter.count = options.integer("sample-per-query", 1, kMostKept);
+    filter.seed = static_cast<std::uint64_t>(options.integer("seed", 0));
   }
-  return cut;
+  return filter;
 }
 
 void set_selection(const OptionValues& options, JobConfig& config) {
@@ -111,7 +111,7 @@ void set_selection(const OptionValues& options, JobConfig& config) {
     throw Error(ExitCode::kUsage,
                 "tiles are selected by cosines: --metric dot does not go with it");
   }
-  if (config.cut || config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn) {
+  if (config.filter || config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn) {
     throw Error(
         ExitCode::kUsage,
         "--select-mass and --select-share leave out parts of the full matrix: no pairs, and "
@@ -129,7 +129,7 @@ void set_block_sums(const OptionValues& options, JobConfig& config) {
   config.block_sums = kWanted[options.choice("block-sums", {"auto", "on", "off"})];
   config.softmax_scale = options.real("softmax-scale", kLeastSoftmaxScale, kMostSoftmaxScale);
   config.mode = options.choice("mode", {"full", "blocks"}) == 1 ? Mode::kBlocks : Mode::kFull;
-  if (config.mode == Mode::kBlocks && config.cut) {
+  if (config.mode == Mode::kBlocks && config.filter) {
     throw Error(ExitCode::kUsage,
                 "--mode blocks writes no pairs: leave --threshold, --nonzero, "
                 "--top-k and the like out");
@@ -141,7 +141,7 @@ void set_block_sums(const OptionValues& options, JobConfig& config) {
   if (config.mode == Mode::kBlocks && config.block_sums == BlockSumsWanted::kOff) {
     throw Error(ExitCode::kUsage, "--mode blocks and --block-sums off leave nothing to write");
   }
-  if (config.block_sums == BlockSumsWanted::kOn && config.cut) {
+  if (config.block_sums == BlockSumsWanted::kOn && config.filter) {
     throw Error(ExitCode::kUsage,
                 "block sums need every score, and pairs skip most: compute them apart, with --mode "
                 "blocks");
@@ -159,7 +159,8 @@ void check_output_form(const JobConfig& config) {
 
 /// Files that hold pairs cannot hold a matrix.
 void check_output_suffix(const JobConfig& config) {
-  if (config.cut || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv"))) return;
+  if (config.filter || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv")))
+    return;
   throw Error(ExitCode::kUsage, "'" + config.output +
                                     "' is for pairs: say which with --threshold, --nonzero or "
                                     "--top-k, or give a folder or NAME.h5");
@@ -233,9 +234,9 @@ JobConfig make_repair_config(const OptionValues& options) {
   constexpr BackendWish kWishes[] = {BackendWish::kAuto, BackendWish::kCpu, BackendWish::kCuda};
   config.backend = kWishes[options.choice("backend", {"auto", "cpu", "cuda"})];
   config.metric = options.choice("metric", {"cosine", "dot"}) == 0 ? Metric::kCosine : Metric::kDot;
-  config.cut = parse_cut(options);
+  config.filter = parse_filter(options);
   if (options.choice("dtype", {"float32", "float16"}) == 1) config.value_type = ValueType::kFloat16;
-  if (config.cut && config.value_type == ValueType::kFloat16) {
+  if (config.filter && config.value_type == ValueType::kFloat16) {
     throw Error(ExitCode::kUsage, "--dtype float16 is for the full matrix: pairs have float32");
   }
   set_block_sums(options, config);

@@ -82,7 +82,7 @@ struct JobConfig {
   Dimensions dimensions = Dimensions::kMustAgree;
   Metric metric = Metric::kCosine;
   ValueType value_type = ValueType::kFloat32;  ///< of the full matrix
-  std::optional<ResultCut> cut;                ///< the pairs wanted; none: the full matrix
+  std::optional<PairFilterSpec> filter;        ///< the pairs wanted; none: the full matrix
   Mode mode = Mode::kFull;
   BlockSumsWanted block_sums = BlockSumsWanted::kAuto;
   double softmax_scale = 20.0;

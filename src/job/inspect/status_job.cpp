@@ -72,7 +72,7 @@ std::int64_t count_searched(const Plan& plan) {
   std::int64_t tiles = 0;
   for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
     const TileId id = plan.grid.id(tile);
-    if (plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) ++tiles;
+    if (plan.filter->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) ++tiles;
   }
   return tiles;
 }
@@ -81,13 +81,13 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
                    OutputStatus& status) {
   const Plan plan = Plan::from_json(read_text(calls, staging + "/PLAN.json"));
   status.plan = plan.id().hex().substr(0, 8);
-  status.tiles = plan.cut ? count_searched(plan) : plan.grid.count();
+  status.tiles = plan.filter ? count_searched(plan) : plan.grid.count();
   status.attempt = last_attempt(calls, staging);
-  if (plan.cut && is_directory(calls, staging + "/parts")) {
+  if (plan.filter && is_directory(calls, staging + "/parts")) {
     const auto files = pair_segment_files(calls, staging + "/parts");
     status.tiles_done = std::ssize(tiles_with_runs(calls, files, plan.id(), plan.grid));
   }
-  if (plan.cut || !is_directory(calls, staging + "/journal")) return;
+  if (plan.filter || !is_directory(calls, staging + "/journal")) return;
   const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);
   const std::int64_t begin = changed(calls, staging + formatted("/attempts/%04d", status.attempt));
   if (begin == 0 || now <= begin || of_attempt == 0) return;

@@ -22,14 +22,15 @@ std::int64_t rounded(std::int64_t rows, std::int64_t total) {
 
 std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::int64_t query_nnz,
                        std::int64_t tile_nnz) {
-  return plan.cut ? cpu_pair_backend_bytes(backend, *plan.cut, query_nnz, plan.columns, tile_nnz)
-                  : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
+  return plan.filter
+             ? cpu_pair_backend_bytes(backend, *plan.filter, query_nnz, plan.columns, tile_nnz)
+             : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
 }
 
 std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
                         std::int64_t chunk_nnz) {
-  return plan.cut ? cuda_pair_backend_host_bytes(backend, *plan.cut, chunk_nnz)
-                  : cuda_backend_host_bytes(backend, chunk_nnz);
+  return plan.filter ? cuda_pair_backend_host_bytes(backend, *plan.filter, chunk_nnz)
+                     : cuda_backend_host_bytes(backend, chunk_nnz);
 }
 
 /// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
@@ -37,10 +38,10 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
   constexpr std::int64_t kPairBytes = 8;
   constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
   const std::int64_t fullest_tile =
-      plan.cut->keep == Keep::kAll
+      plan.filter->keep == Keep::kAll
           ? plan.grid.tile().cells()
-          : plan.grid.tile().queries * std::min(plan.cut->count, plan.grid.tile().items);
-  const std::int64_t copies = plan.cut->mirrored ? 6 : 3;  // vectors that grow
+          : plan.grid.tile().queries * std::min(plan.filter->count, plan.grid.tile().items);
+  const std::int64_t copies = plan.filter->mirrored ? 6 : 3;  // vectors that grow
   return copies * kPairBytes * threads * fullest_tile + kMergeBytes +
          8 * plan.grid.shape().queries + 40 * plan.grid.shape().items;
 }
@@ -109,7 +110,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
            2 * kRowOffset * kRowsAtOnce},
       {"item chunks", chunks * (kQuantizedEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
-      {"pairs", plan.cut ? pair_memory(plan, resources.threads) : 0},
+      {"pairs", plan.filter ? pair_memory(plan, resources.threads) : 0},
       {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
   };
 }

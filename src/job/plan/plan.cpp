@@ -70,30 +70,31 @@ std::int64_t cells_without_cosine(const Surveys& surveys) {
 /// Throws Error (64) for wishes that these inputs cannot fulfil. Where both sides are the same
 /// rows, each pair is looked for once; lists of the best are not mirrored: the floor of its query
 /// leaves out three quarters of the work of a pair, the lower floor of both its rows next to none.
-ResultCut checked_cut(ResultCut cut, const JobConfig& config, MatrixShape shape) {
+PairFilterSpec checked_filter(PairFilterSpec filter, const JobConfig& config, MatrixShape shape) {
   if (config.zero_rows == ZeroRows::kNan) {
     throw Error(ExitCode::kUsage,
                 "--zero-rows nan belongs to the full matrix: NaN is in no list of pairs (say "
                 "--zero-rows zero or error)");
   }
-  if (cut.keep != Keep::kAll && shape.items > kMostRankedItems) {
+  if (filter.keep != Keep::kAll && shape.items > kMostRankedItems) {
     throw Error(ExitCode::kUsage, "--top-k and --sample-per-query take at most 2^32 items");
   }
-  cut.queries = {std::min(cut.queries.begin, shape.queries),
-                 std::min(cut.queries.end, shape.queries)};
-  cut.items = {std::min(cut.items.begin, shape.items), std::min(cut.items.end, shape.items)};
+  filter.queries = {std::min(filter.queries.begin, shape.queries),
+                    std::min(filter.queries.end, shape.queries)};
+  filter.items = {std::min(filter.items.begin, shape.items),
+                  std::min(filter.items.end, shape.items)};
   const RowRange all{0, shape.queries};
-  if (config.queries.empty() && cut.keep == Keep::kAll && cut.is_two_sided() &&
-      cut.queries == all && cut.items == all) {
-    cut.mirrored = true;
-    cut.partners = cut.partners == Partners::kAll ? Partners::kNotEarlier : Partners::kLater;
+  if (config.queries.empty() && filter.keep == Keep::kAll && filter.is_two_sided() &&
+      filter.queries == all && filter.items == all) {
+    filter.mirrored = true;
+    filter.partners = filter.partners == Partners::kAll ? Partners::kNotEarlier : Partners::kLater;
   }
-  return cut;
+  return filter;
 }
 
 bool wants_block_sums(const JobConfig& config) {
   if (config.block_sums != BlockSumsWanted::kAuto) return config.block_sums == BlockSumsWanted::kOn;
-  return !config.cut && !config.select && config.metric == Metric::kCosine &&
+  return !config.filter && !config.select && config.metric == Metric::kCosine &&
          output_form(config.output) == OutputForm::kVersions;
 }
 
@@ -117,7 +118,7 @@ Plan make_plan(const JobConfig& config, const Surveys& surveys) {
   plan.vocabulary = surveys.items.vocabulary;
   const MatrixShape shape{surveys.queries.rows, surveys.items.rows};
   plan.grid = TileGrid(shape, choose_tile(config, shape));
-  if (config.cut) plan.cut = checked_cut(*config.cut, config, shape);
+  if (config.filter) plan.filter = checked_filter(*config.filter, config, shape);
   plan.mode = config.mode;
   if (plan.grid.count() == 0) return plan;
   if (wants_block_sums(config)) plan.softmax_scale = config.softmax_scale;

@@ -38,7 +38,7 @@ struct Plan {
   /// Cells of rows without values, under --zero-rows nan, or of tiles that are not selected.
   std::int64_t nan_cells = 0;
   ZeroRows zero_rows = ZeroRows::kZero;
-  std::optional<ResultCut> cut;  ///< the pairs wanted; none: the full matrix
+  std::optional<PairFilterSpec> filter;  ///< the pairs wanted; none: the full matrix
   Mode mode = Mode::kFull;
   std::optional<double> softmax_scale;  ///< of the block sums; none: they are not formed
   std::optional<TileSelection> selection;
@@ -49,7 +49,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 
   /// Whether the result holds /similarity.
-  bool has_matrix() const { return !cut && mode == Mode::kFull; }
+  bool has_matrix() const { return !filter && mode == Mode::kFull; }
   /// Whether NaN may be in it.
   bool has_nan() const { return zero_rows == ZeroRows::kNan || selection; }
 

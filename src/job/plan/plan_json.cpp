@@ -18,36 +18,37 @@ nlohmann::ordered_json side_json(std::int64_t rows, const Digest& content,
 }
 
 /// Numbers of float32 are numbers of float64: they come back with the same bits.
-nlohmann::ordered_json cut_json(const ResultCut& cut) {
+nlohmann::ordered_json filter_json(const PairFilterSpec& filter) {
   nlohmann::ordered_json json;
-  if (std::isfinite(cut.at_least)) json["at_least"] = static_cast<double>(cut.at_least);
-  if (std::isfinite(cut.below)) json["below"] = static_cast<double>(cut.below);
-  json["nonzero_only"] = cut.nonzero_only;
-  json["partners"] = static_cast<int>(cut.partners);
-  json["mirrored"] = cut.mirrored;
-  json["keep"] = static_cast<int>(cut.keep);
-  json["count"] = cut.count;
-  json["seed"] = cut.seed;
-  json["queries"] = {cut.queries.begin, cut.queries.end};
-  json["items"] = {cut.items.begin, cut.items.end};
+  if (std::isfinite(filter.at_least)) json["at_least"] = static_cast<double>(filter.at_least);
+  if (std::isfinite(filter.below)) json["below"] = static_cast<double>(filter.below);
+  json["nonzero_only"] = filter.nonzero_only;
+  json["partners"] = static_cast<int>(filter.partners);
+  json["mirrored"] = filter.mirrored;
+  json["keep"] = static_cast<int>(filter.keep);
+  json["count"] = filter.count;
+  json["seed"] = filter.seed;
+  json["queries"] = {filter.queries.begin, filter.queries.end};
+  json["items"] = {filter.items.begin, filter.items.end};
   return json;
 }
 
-ResultCut cut_in(const nlohmann::json& json) {
-  ResultCut cut;
-  if (json.contains("at_least")) cut.at_least = static_cast<float>(json["at_least"].get<double>());
-  if (json.contains("below")) cut.below = static_cast<float>(json["below"].get<double>());
-  cut.nonzero_only = json.at("nonzero_only").get<bool>();
-  cut.partners = static_cast<Partners>(json.at("partners").get<int>());
-  cut.mirrored = json.at("mirrored").get<bool>();
-  cut.keep = static_cast<Keep>(json.at("keep").get<int>());
-  cut.count = json.at("count").get<std::int64_t>();
-  cut.seed = json.at("seed").get<std::uint64_t>();
-  cut.queries = {json.at("queries").at(0).get<std::int64_t>(),
-                 json.at("queries").at(1).get<std::int64_t>()};
-  cut.items = {json.at("items").at(0).get<std::int64_t>(),
-               json.at("items").at(1).get<std::int64_t>()};
-  return cut;
+PairFilterSpec filter_from(const nlohmann::json& json) {
+  PairFilterSpec filter;
+  if (json.contains("at_least"))
+    filter.at_least = static_cast<float>(json["at_least"].get<double>());
+  if (json.contains("below")) filter.below = static_cast<float>(json["below"].get<double>());
+  filter.nonzero_only = json.at("nonzero_only").get<bool>();
+  filter.partners = static_cast<Partners>(json.at("partners").get<int>());
+  filter.mirrored = json.at("mirrored").get<bool>();
+  filter.keep = static_cast<Keep>(json.at("keep").get<int>());
+  filter.count = json.at("count").get<std::int64_t>();
+  filter.seed = json.at("seed").get<std::uint64_t>();
+  filter.queries = {json.at("queries").at(0).get<std::int64_t>(),
+                    json.at("queries").at(1).get<std::int64_t>()};
+  filter.items = {json.at("items").at(0).get<std::int64_t>(),
+                  json.at("items").at(1).get<std::int64_t>()};
+  return filter;
 }
 
 nlohmann::ordered_json selection_json(const TileSelection& selection) {
@@ -81,8 +82,8 @@ std::string Plan::to_json() const {
   json["format"] = 1;
   json["arithmetic_version"] = kArithmeticVersion;
   json["metric"] = metric_name(arithmetic.metric);
-  json["mode"] = cut ? "pairs" : mode == Mode::kBlocks ? "blocks" : "full";
-  if (cut) json["pairs"] = cut_json(*cut);
+  json["mode"] = filter ? "pairs" : mode == Mode::kBlocks ? "blocks" : "full";
+  if (filter) json["pairs"] = filter_json(*filter);
   if (softmax_scale) json["block_sums"] = {{"softmax_scale", *softmax_scale}};
   if (selection) json["selection"] = selection_json(*selection);
   json["dtype"] = value_type == ValueType::kFloat16 ? "float16" : "float32";
@@ -121,7 +122,7 @@ Plan Plan::from_json(const std::string& text) {
     plan.error_bound = json.at("error_bound").get<double>();
     plan.nan_cells = json.at("nan_cells").get<std::int64_t>();
     if (json.at("zero_rows").get<std::string>() == "nan") plan.zero_rows = ZeroRows::kNan;
-    if (json.contains("pairs")) plan.cut = cut_in(json["pairs"]);
+    if (json.contains("pairs")) plan.filter = filter_from(json["pairs"]);
     if (json.at("mode").get<std::string>() == "blocks") plan.mode = Mode::kBlocks;
     if (json.contains("selection")) plan.selection = selection_in(json["selection"]);
     if (json.contains("block_sums")) {

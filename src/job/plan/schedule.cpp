@@ -85,7 +85,7 @@ void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& r
   schedule.chunk_limit = "items that are inverted at once";
   const auto column_bytes = static_cast<double>(4 * schedule.query_batch_rows * tile.cells());
   const double columns = kTransferSeconds * device.download_rate / column_bytes;
-  if (!plan.cut && columns < static_cast<double>(schedule.chunk_columns)) {
+  if (!plan.filter && columns < static_cast<double>(schedule.chunk_columns)) {
     schedule.chunk_columns = std::max<std::int64_t>(1, static_cast<std::int64_t>(columns));
     schedule.chunk_limit = "0.1 s of copies from the device";
   }

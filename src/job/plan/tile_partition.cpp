@@ -46,7 +46,8 @@ std::vector<std::int64_t> tiles_of(const Plan& plan) {
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
     const TileId id = plan.grid.id(tile);
-    if (plan.cut && !plan.cut->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) {
+    if (plan.filter &&
+        !plan.filter->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) {
       continue;
     }
     tiles.push_back(tile);

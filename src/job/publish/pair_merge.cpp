@@ -34,7 +34,7 @@ std::vector<std::int64_t> PairMerge::row_offsets() const {
       offsets[at < rows ? first_row + at : first_item + at - rows] += counts[at];
   }
   for (std::size_t row = 1; row < offsets.size(); ++row) {
-    if (cut_.keep != Keep::kAll) offsets[row] = std::min(offsets[row], cut_.count);
+    if (filter_.keep != Keep::kAll) offsets[row] = std::min(offsets[row], filter_.count);
     offsets[row] += offsets[row - 1];
   }
   return offsets;
@@ -44,7 +44,7 @@ std::vector<std::int64_t> PairMerge::row_offsets() const {
 std::vector<PairMerge::Source> PairMerge::sources_of(std::int64_t tile_row) const {
   std::vector<Source> sources;
   const RowRange rows = grid_.queries(tile_row);
-  for (std::int64_t earlier = 0; cut_.mirrored && earlier <= tile_row; ++earlier) {
+  for (std::int64_t earlier = 0; filter_.mirrored && earlier <= tile_row; ++earlier) {
     const std::int64_t width = grid_.tile().items;
     for (std::int64_t column = rows.begin / width; column * width < rows.end; ++column) {
       if (segments_.has(grid_.number({earlier, column}))) {
@@ -122,11 +122,11 @@ void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int
 
 void PairMerge::take_row(std::int64_t query, PairOrder order, const TakeRow& take) {
   const auto preferred = [&](const ScoredItem& a, const ScoredItem& b) {
-    return rank_key(cut_, query, a.item, a.score) > rank_key(cut_, query, b.item, b.score);
+    return rank_key(filter_, query, a.item, a.score) > rank_key(filter_, query, b.item, b.score);
   };
-  if (cut_.keep != Keep::kAll && std::ssize(row_) > cut_.count) {
-    std::nth_element(row_.begin(), row_.begin() + cut_.count, row_.end(), preferred);
-    row_.resize(static_cast<std::size_t>(cut_.count));
+  if (filter_.keep != Keep::kAll && std::ssize(row_) > filter_.count) {
+    std::nth_element(row_.begin(), row_.begin() + filter_.count, row_.end(), preferred);
+    row_.resize(static_cast<std::size_t>(filter_.count));
     std::ranges::sort(row_, {}, &ScoredItem::item);
   }
   if (order == PairOrder::kByScore) {

@@ -26,8 +26,8 @@ using TakeRow = std::function<void(std::int64_t query, std::span<const std::int6
 class PairMerge {
  public:
   /// All must outlive the merge.
-  PairMerge(const PairSegments& segments, const TileGrid& grid, const ResultCut& cut)
-      : segments_(segments), grid_(grid), cut_(cut) {}
+  PairMerge(const PairSegments& segments, const TileGrid& grid, const PairFilterSpec& filter)
+      : segments_(segments), grid_(grid), filter_(filter) {}
 
   /// queries + 1 offsets of the merged rows, the first of which is 0.
   std::vector<std::int64_t> row_offsets() const;
@@ -44,7 +44,7 @@ class PairMerge {
 
   const PairSegments& segments_;
   const TileGrid& grid_;
-  const ResultCut& cut_;
+  const PairFilterSpec& filter_;
   std::vector<ScoredItem> row_;
   std::vector<std::int64_t> items_;
   std::vector<float> scores_;

@@ -13,25 +13,25 @@ namespace bulksim {
 
 namespace {
 
-bool are_lists(const ResultCut& cut) {
-  return cut.keep == Keep::kBest;
+bool are_lists(const PairFilterSpec& filter) {
+  return filter.keep == Keep::kBest;
 }
 
 PairExtent extent_of(const Plan& plan, const std::vector<std::int64_t>& row_offsets) {
-  return {plan.grid.shape(), row_offsets, plan.cut->count};
+  return {plan.grid.shape(), row_offsets, plan.filter->count};
 }
 
-PairLayout layout_of(const ResultCut& cut) {
-  return are_lists(cut) ? PairLayout::kLists : PairLayout::kCsr;
+PairLayout layout_of(const PairFilterSpec& filter) {
+  return are_lists(filter) ? PairLayout::kLists : PairLayout::kCsr;
 }
 
 void write_h5(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  PairFileWriter writer(calls, path, pair_group(*plan.cut), layout_of(*plan.cut),
+  PairFileWriter writer(calls, path, pair_group(*plan.filter), layout_of(*plan.filter),
                         extent_of(plan, publication.row_offsets), attributes_of(plan),
                         publication.ids());
-  PairMerge merge(publication.segments, plan.grid, *plan.cut);
-  merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+  PairMerge merge(publication.segments, plan.grid, *plan.filter);
+  merge.run(are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
               writer.append_row(items, scores);
             });
@@ -42,7 +42,7 @@ void write_npz(const std::string& path, const PairPublication& publication, File
   const Plan& plan = publication.plan;
   NpzWriter writer(calls, path, plan.grid.shape().items, publication.row_offsets,
                    archive_comment(plan.id().hex()));
-  PairMerge merge(publication.segments, plan.grid, *plan.cut);
+  PairMerge merge(publication.segments, plan.grid, *plan.filter);
   merge.run(PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
               writer.append_row(items, scores);
@@ -55,8 +55,8 @@ void write_tsv(const std::string& path, const PairPublication& publication, File
   write_file(calls, path, [&](FileAppender& out) {
     PairTextWriter writer(PairText::kTsv, publication.ids(),
                           [&](std::string_view line) { out.append(line); });
-    PairMerge merge(publication.segments, plan.grid, *plan.cut);
-    merge.run(are_lists(*plan.cut) ? PairOrder::kByScore : PairOrder::kByItem,
+    PairMerge merge(publication.segments, plan.grid, *plan.filter);
+    merge.run(are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
               [&](std::int64_t query, std::span<const std::int64_t> items,
                   std::span<const float> scores) { writer.append_row(query, items, scores); });
   });
@@ -64,18 +64,19 @@ void write_tsv(const std::string& path, const PairPublication& publication, File
 
 }  // namespace
 
-std::string pair_group(const ResultCut& cut) {
-  if (are_lists(cut)) return "topk";
-  const bool all_nonzero = cut.nonzero_only && cut == ResultCut{.nonzero_only = true,
-                                                                .partners = cut.partners,
-                                                                .mirrored = cut.mirrored,
-                                                                .queries = cut.queries,
-                                                                .items = cut.items};
+std::string pair_group(const PairFilterSpec& filter) {
+  if (are_lists(filter)) return "topk";
+  const bool all_nonzero =
+      filter.nonzero_only && filter == PairFilterSpec{.nonzero_only = true,
+                                                      .partners = filter.partners,
+                                                      .mirrored = filter.mirrored,
+                                                      .queries = filter.queries,
+                                                      .items = filter.items};
   return all_nonzero ? "nonzero" : "pairs";
 }
 
 std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets) {
-  return pair_bytes(layout_of(*plan.cut), extent_of(plan, row_offsets));
+  return pair_bytes(layout_of(*plan.filter), extent_of(plan, row_offsets));
 }
 
 std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls) {

@@ -23,7 +23,7 @@ struct PairPublication {
 };
 
 /// Name of the group that holds the pairs of a plan.
-std::string pair_group(const ResultCut& cut);
+std::string pair_group(const PairFilterSpec& filter);
 
 /// Bytes of the result in its form.
 std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets);

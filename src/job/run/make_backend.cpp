@@ -29,11 +29,11 @@ std::unique_ptr<SimilarityBackend> make_backend(const RunSetup& setup) {
 }
 
 std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup) {
-  const ResultCut& cut = *setup.plan.cut;
+  const PairFilterSpec& filter = *setup.plan.filter;
   if (setup.resources.device) {
-    return make_cuda_pair_backend(cuda_options(setup.plan, setup.resources), cut);
+    return make_cuda_pair_backend(cuda_options(setup.plan, setup.resources), filter);
   }
-  return make_cpu_pair_backend(cpu_options(setup.plan, setup.resources, setup.schedule), cut);
+  return make_cpu_pair_backend(cpu_options(setup.plan, setup.resources, setup.schedule), filter);
 }
 
 }  // namespace bulksim

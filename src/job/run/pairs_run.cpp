@@ -82,11 +82,11 @@ std::string PairsRun::limit_text() const {
 /// The size of lists of the best is known; that of the others turns out.
 void PairsRun::check_known_size() {
   limit_ = output_limit(session_.config, session_.context);
-  const ResultCut& cut = *plan().cut;
-  if (cut.keep != Keep::kBest) return;
-  const std::int64_t bytes = 12 * plan().grid.shape().queries * cut.count;
+  const PairFilterSpec& filter = *plan().filter;
+  if (filter.keep != Keep::kBest) return;
+  const std::int64_t bytes = 12 * plan().grid.shape().queries * filter.count;
   if (bytes <= limit_) return;
-  throw Error(ExitCode::kIoError, "the best " + std::to_string(cut.count) +
+  throw Error(ExitCode::kIoError, "the best " + std::to_string(filter.count) +
                                       " items of each query take " + bytes_text(bytes) + " and " +
                                       limit_text() + "; raise --max-output or lower --top-k");
 }
@@ -115,8 +115,8 @@ void PairsRun::compute() {
 void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles) {
   Progress progress(session_.context.log, std::ssize(tiles), 0);
   PairOutput::Options options{.commit = session_.config.commit,
-                              .mirrored = plan().cut->mirrored,
-                              .most_bytes = plan().cut->keep == Keep::kAll ? limit_ : kEveryRow,
+                              .mirrored = plan().filter->mirrored,
+                              .most_bytes = plan().filter->keep == Keep::kAll ? limit_ : kEveryRow,
                               .before_tile = session_.before_tile()};
   options.too_much = [&](std::int64_t pairs) {
     return too_much(pairs, progress.done() + 1, std::ssize(tiles));
@@ -177,9 +177,9 @@ std::string PairsRun::publish_as_rank_0() {
                     " read otherwise than they were written: this storage loses data; the same "
                     "command computes them again");
   }
-  const auto row_offsets = PairMerge(segments, plan().grid, *plan().cut).row_offsets();
+  const auto row_offsets = PairMerge(segments, plan().grid, *plan().filter).row_offsets();
   session_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
-  if (plan().cut->keep == Keep::kAll && session_.report.output_bytes > limit_) {
+  if (plan().filter->keep == Keep::kAll && session_.report.output_bytes > limit_) {
     throw too_much(row_offsets.back(), 1, 1);
   }
   const Surveys& surveys = session_.setup.surveys;

@@ -186,7 +186,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   Samples samples;
   run_collectively(comm, [&] {
     if (share.empty()) return;
-    if (setup.plan.cut) {
+    if (setup.plan.filter) {
       samples = measure_pairs(setup, share, most_bytes, context);
     } else {
       const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
@@ -195,7 +195,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   });
   trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
   trial.seconds = trial.compute_seconds;
-  if (setup.plan.cut) return trial;
+  if (setup.plan.filter) return trial;
   const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
   // what was written over another time went to the disk only once
   const double to_disk =

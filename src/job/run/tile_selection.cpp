@@ -77,7 +77,7 @@ JobConfig config_of_groups(const JobConfig& config, const Plan& plan, std::int64
   JobConfig groups = config;
   groups.mode = Mode::kBlocks;
   groups.block_sums = BlockSumsWanted::kOn;
-  groups.cut.reset();
+  groups.filter.reset();
   groups.select.reset();
   groups.zero_rows = ZeroRows::kZero;
   groups.metric = Metric::kCosine;

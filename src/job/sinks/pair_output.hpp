@@ -20,7 +20,7 @@ class PairOutput final : public PairSink {
  public:
   struct Options {
     CommitPolicy commit;
-    bool mirrored = false;        ///< as ResultCut
+    bool mirrored = false;        ///< as PairFilterSpec
     std::int64_t most_bytes = 0;  ///< of pairs, of this rank
     /// Called before each tile, from any thread: what it throws ends the run.
     std::function<void()> before_tile = nullptr;

@@ -40,18 +40,19 @@ void stream_units(const MatrixSource& source, FixedPoint arithmetic, const Diges
 }
 
 /// The cut of a result that has the mirror images as well.
-ResultCut unfolded(ResultCut cut) {
-  if (!cut.mirrored) return cut;
-  cut.mirrored = false;
-  cut.partners = cut.partners == Partners::kNotEarlier ? Partners::kAll : Partners::kOthers;
-  return cut;
+PairFilterSpec unfolded(PairFilterSpec filter) {
+  if (!filter.mirrored) return filter;
+  filter.mirrored = false;
+  filter.partners = filter.partners == Partners::kNotEarlier ? Partners::kAll : Partners::kOthers;
+  return filter;
 }
 
 }  // namespace
 
-PairRecomputation::PairRecomputation(const PairFileReader& reader, std::optional<ResultCut> cut)
-    : cut_(std::move(cut)) {
-  if (cut_) cut_ = unfolded(*cut_);
+PairRecomputation::PairRecomputation(const PairFileReader& reader,
+                                     std::optional<PairFilterSpec> filter)
+    : filter_(std::move(filter)) {
+  if (filter_) filter_ = unfolded(*filter_);
   for (const auto& [name, value] : reader.attributes()) {
     const auto* text = std::get_if<std::string>(&value);
     const auto* number = std::get_if<std::int64_t>(&value);
@@ -134,11 +135,12 @@ std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& quer
 
 /// Whether a pair that the result does not have should be in it, as far as the cut is known.
 bool PairRecomputation::is_missing(const PairRow& row, std::int64_t item, float score) const {
-  if (!cut_ || !cut_->admits(row.query, item, score) || cut_->keep == Keep::kSample) return false;
-  if (cut_->keep == Keep::kAll || std::ssize(row.pairs) < cut_->count) return true;
-  const std::uint64_t mine = rank_key(*cut_, row.query, item, score);
+  if (!filter_ || !filter_->admits(row.query, item, score) || filter_->keep == Keep::kSample)
+    return false;
+  if (filter_->keep == Keep::kAll || std::ssize(row.pairs) < filter_->count) return true;
+  const std::uint64_t mine = rank_key(*filter_, row.query, item, score);
   return std::ranges::any_of(row.pairs, [&](const ScoredItem& pair) {
-    return rank_key(*cut_, row.query, pair.item, pair.score) < mine;
+    return rank_key(*filter_, row.query, pair.item, pair.score) < mine;
   });
 }
 

@@ -25,7 +25,7 @@ struct PairRow {
 class PairRecomputation {
  public:
   /// Without a cut, pairs may be missing unnoticed. The reader must outlive this.
-  PairRecomputation(const PairFileReader& reader, std::optional<ResultCut> cut);
+  PairRecomputation(const PairFileReader& reader, std::optional<PairFilterSpec> filter);
 
   bool wants(std::int64_t query) const;
   /// The pairs of a query that is wanted.
@@ -41,7 +41,7 @@ class PairRecomputation {
                       const QuantizedRows& items, std::size_t& place) const;
   bool is_missing(const PairRow& row, std::int64_t item, float score) const;
 
-  std::optional<ResultCut> cut_;
+  std::optional<PairFilterSpec> filter_;
   FixedPoint arithmetic_;
   Digest query_content_;
   Digest item_content_;

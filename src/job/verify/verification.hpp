@@ -27,8 +27,8 @@ struct ResultInfo {
   FixedPoint arithmetic;
   ValueType value_type = ValueType::kFloat32;
   double error_bound = 0.0;
-  std::optional<ResultCut> cut;  ///< of a version with pairs
-  Digest queries;                ///< content of the inputs
+  std::optional<PairFilterSpec> filter;  ///< of a version with pairs
+  Digest queries;                        ///< content of the inputs
   Digest items;
   std::vector<char> readable;  ///< by part: whether its tiles and partials are where they should be
   std::optional<Plan> plan;    ///< of a folder
@@ -59,7 +59,7 @@ bool is_pair_result(FileCalls& calls, const std::string& path);
 /// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is looked at,
 /// and with inputs the scores of 64 queries with all items are computed again. Where the cut is
 /// known, no pair may be missing.
-void verify_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                   const SourcePair* inputs, Verdict& verdict);
 
 /// False when HDF5 does not survive a damaged file: a child opens it first. To be called before

@@ -61,9 +61,9 @@ class Faults {
   Verdict& verdict_;
 };
 
-void verify_h5(const PairFileReader& reader, std::optional<ResultCut> cut, const SourcePair* inputs,
-               Faults& faults, Verdict& verdict) {
-  PairRecomputation recomputation(reader, std::move(cut));
+void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filter,
+               const SourcePair* inputs, Faults& faults, Verdict& verdict) {
+  PairRecomputation recomputation(reader, std::move(filter));
   std::vector<std::int64_t> items;
   std::vector<float> scores;
   for (std::int64_t query = 0; query < reader.shape().queries; ++query) {
@@ -138,13 +138,13 @@ bool is_pair_result(FileCalls& calls, const std::string& path) {
   }
 }
 
-void verify_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                   const SourcePair* inputs, Verdict& verdict) {
   Faults faults(path, verdict);
   try {
     if (path.ends_with(".h5")) {
       const auto reader = PairFileReader::open(calls, path);
-      verify_h5(*reader, std::move(cut), inputs, faults, verdict);
+      verify_h5(*reader, std::move(filter), inputs, faults, verdict);
       return;
     }
     if (inputs != nullptr) {

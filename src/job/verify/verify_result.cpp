@@ -63,15 +63,15 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
   return match_columns({open(queries), open(options.against_items)}, vocabulary);
 }
 
-void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<ResultCut> cut,
+void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                    const VerifyOptions& options, Log& log, Verdict& verdict) {
   if (options.against_items.empty()) {
-    verify_pairs(calls, path, std::move(cut), nullptr, verdict);
+    verify_pairs(calls, path, std::move(filter), nullptr, verdict);
     return;
   }
   const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
   const SourcePair inputs = open_against(calls, options, imports.path(), log);
-  verify_pairs(calls, path, std::move(cut), &inputs, verdict);
+  verify_pairs(calls, path, std::move(filter), &inputs, verdict);
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   const ResultInfo info = folder.empty() ? verify_file(calls, options.path, verdict)
                                          : verify_version(calls, folder, verdict);
   if (options.depth == VerifyDepth::kQuick) return verdict;
-  if (info.cut && verdict.damage.empty()) {
-    look_at_pairs(calls, folder + "/similarity.h5", info.cut, options, log, verdict);
+  if (info.filter && verdict.damage.empty()) {
+    look_at_pairs(calls, folder + "/similarity.h5", info.filter, options, log, verdict);
   }
   if (!info.parts.has_matrix() && !info.parts.has_partials()) return verdict;
   if (info.parts.has_matrix()) verify_tiles(calls, info, options.threads, verdict);

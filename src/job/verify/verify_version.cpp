@@ -179,7 +179,7 @@ ResultInfo VersionCheck::info() {
   if (!plan_) return info;
   info.grid = plan_->grid;
   info.arithmetic = plan_->arithmetic;
-  info.cut = plan_->cut;
+  info.filter = plan_->filter;
   info.value_type = plan_->value_type;
   info.error_bound = plan_->error_bound;
   info.queries = plan_->queries;

@@ -11,7 +11,7 @@
 #include "support/pair_support.hpp"
 
 extern "C" bulksim::PairBackend* bulksim_make_cuda_pair_backend(
-    const bulksim::CudaBackendOptions& options, const bulksim::ResultCut& cut);
+    const bulksim::CudaBackendOptions& options, const bulksim::PairFilterSpec& spec);
 
 namespace bulksim {
 namespace {
@@ -20,8 +20,8 @@ using test::BackendProblem;
 using test::Pairs;
 
 /// By the definition: every pair, one after the other.
-Pairs expected(const BackendProblem& problem, const ResultCut& cut) {
-  return test::expected(problem, test::reference(problem.queries.rows, problem.items), cut);
+Pairs expected(const BackendProblem& problem, const PairFilterSpec& spec) {
+  return test::expected(problem, test::reference(problem.queries.rows, problem.items), spec);
 }
 
 /// What a backend finds, two columns of tiles at a time.
@@ -33,13 +33,13 @@ class CudaPairsTest : public testing::Test {
     EXPECT_EQ(emulator::live_objects(), 0);
   }
 
-  Pairs find(const BackendProblem& problem, const ResultCut& cut) {
+  Pairs find(const BackendProblem& problem, const PairFilterSpec& spec) {
     CudaBackendOptions options;
     options.grid = problem.grid;
     options.arithmetic = problem.arithmetic;
     options.pinned_tiles = 3;
     test::PairCollector sink;
-    const std::unique_ptr<PairBackend> backend(bulksim_make_cuda_pair_backend(options, cut));
+    const std::unique_ptr<PairBackend> backend(bulksim_make_cuda_pair_backend(options, spec));
     backend->set_queries(problem.queries, sink);
     if (before_work_) before_work_();
     for (std::int64_t column = 0; column < problem.grid.columns(); column += 2) {
@@ -48,52 +48,52 @@ class CudaPairsTest : public testing::Test {
     backend->drain();
     recomputed_ = backend->recomputed_tiles();
     EXPECT_EQ(sink.disorder, 0);
-    return test::merged(sink, cut);
+    return test::merged(sink, spec);
   }
 
   std::function<void()> before_work_;
   std::int64_t recomputed_ = 0;
 };
 
-ResultCut at_least(float score) {
-  ResultCut cut;
-  cut.at_least = score;
-  return cut;
+PairFilterSpec at_least(float score) {
+  PairFilterSpec spec;
+  spec.at_least = score;
+  return spec;
 }
 
-ResultCut keeping(Keep keep, std::int64_t count) {
-  ResultCut cut;
-  cut.keep = keep;
-  cut.count = count;
-  cut.seed = 7;
-  return cut;
+PairFilterSpec keeping(Keep keep, std::int64_t count) {
+  PairFilterSpec spec;
+  spec.keep = keep;
+  spec.count = count;
+  spec.seed = 7;
+  return spec;
 }
 
 TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixWhateverTheCut) {
   const BackendProblem problem({24, 100}, {16, 48});
-  ResultCut band = at_least(0.1F);
+  PairFilterSpec band = at_least(0.1F);
   band.below = 0.3F;
-  ResultCut nonzero;
+  PairFilterSpec nonzero;
   nonzero.nonzero_only = true;
-  ResultCut part = at_least(0.05F);
+  PairFilterSpec part = at_least(0.05F);
   part.partners = Partners::kLater;
   part.queries = {3, 20};
   part.items = {10, 90};
-  ResultCut best_above = keeping(Keep::kBest, 4);
+  PairFilterSpec best_above = keeping(Keep::kBest, 4);
   best_above.at_least = 0.2F;
-  const ResultCut cuts[] = {at_least(0.2F),
-                            at_least(-1.0F),
-                            at_least(2.0F),
-                            band,
-                            nonzero,
-                            part,
-                            best_above,
-                            keeping(Keep::kBest, 3),
-                            keeping(Keep::kBest, 400),
-                            keeping(Keep::kSample, 5)};
+  const PairFilterSpec cuts[] = {at_least(0.2F),
+                                 at_least(-1.0F),
+                                 at_least(2.0F),
+                                 band,
+                                 nonzero,
+                                 part,
+                                 best_above,
+                                 keeping(Keep::kBest, 3),
+                                 keeping(Keep::kBest, 400),
+                                 keeping(Keep::kSample, 5)};
 
-  for (const ResultCut& cut : cuts) {
-    EXPECT_EQ(find(problem, cut), expected(problem, cut)) << "cut " << (&cut - cuts);
+  for (const PairFilterSpec& spec : cuts) {
+    EXPECT_EQ(find(problem, spec), expected(problem, spec)) << "cut " << (&spec - cuts);
     EXPECT_EQ(recomputed_, 0);
   }
 }

@@ -13,7 +13,7 @@ namespace bulksim::test {
 
 namespace {
 
-Pairs found(const BackendProblem& problem, const ResultCut& cut,
+Pairs found(const BackendProblem& problem, const PairFilterSpec& spec,
             std::unique_ptr<PairBackend> backend, PairStats* work = nullptr) {
   PairCollector sink;
   backend->set_queries(problem.queries, sink);
@@ -25,10 +25,10 @@ Pairs found(const BackendProblem& problem, const ResultCut& cut,
   EXPECT_EQ(backend->recomputed_tiles(), 0);
   if (work != nullptr) *work = backend->work();
   backend.reset();  // before its sink
-  return merged(sink, cut);
+  return merged(sink, spec);
 }
 
-std::vector<ResultCut> cuts(std::vector<float> stored) {
+std::vector<PairFilterSpec> cuts(std::vector<float> stored) {
   std::ranges::sort(stored, std::greater<>());
   const auto at = [&](std::size_t place) { return stored[place]; };
   return {
@@ -58,16 +58,16 @@ TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
   for (const FixedPoint format : {kQ26, kQ30, kDotQ26, kDotIntegers}) {
     const BackendProblem problem({90, 3000}, {32, 700}, grid);
     const auto matrix = reference(problem.queries.rows, problem.items, grid);
-    for (const ResultCut& cut : cuts(matrix)) {
+    for (const PairFilterSpec& spec : cuts(matrix)) {
       for (const std::int64_t search_block : {64, 4096}) {
         CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
         options.search_block = search_block;
-        auto backend = make_cpu_pair_backend(options, cut);
+        auto backend = make_cpu_pair_backend(options, spec);
 
-        const Pairs pairs = found(problem, cut, std::move(backend));
+        const Pairs pairs = found(problem, spec, std::move(backend));
 
-        EXPECT_EQ(pairs, expected(problem, matrix, cut))
-            << "at least " << cut.at_least << " below " << cut.below << " count " << cut.count;
+        EXPECT_EQ(pairs, expected(problem, matrix, spec))
+            << "at least " << spec.at_least << " below " << spec.below << " count " << spec.count;
       }
     }
   }
@@ -76,13 +76,13 @@ TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
 TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
   const BackendProblem problem({90, 3000}, {32, 700});
   const auto matrix = reference(problem.queries.rows, problem.items);
-  for (const ResultCut& cut : cuts(matrix)) {
+  for (const PairFilterSpec& spec : cuts(matrix)) {
     auto backend = make_filtering_backend(make_cpu_backend({problem.grid, problem.arithmetic, 2}),
-                                          problem.grid, cut);
+                                          problem.grid, spec);
 
-    const Pairs pairs = found(problem, cut, std::move(backend));
+    const Pairs pairs = found(problem, spec, std::move(backend));
 
-    EXPECT_EQ(pairs, expected(problem, matrix, cut)) << cut.at_least << ' ' << cut.count;
+    EXPECT_EQ(pairs, expected(problem, matrix, spec)) << spec.at_least << ' ' << spec.count;
   }
 }
 
@@ -91,10 +91,10 @@ TEST(PairBackend, TiesAreKeptByItem) {
   std::vector<Entries> same(900, {{4, 2.0}});
   problem.items = quantized_rows(matrix_of(200, same));
   problem.queries.rows = quantized_rows(matrix_of(200, {{{4, 1.0}}, {}, {{5, 1.0}}}));
-  const ResultCut cut{.keep = Keep::kBest, .count = 5};
-  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+  const PairFilterSpec spec{.keep = Keep::kBest, .count = 5};
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec);
 
-  const Pairs pairs = found(problem, cut, std::move(backend));
+  const Pairs pairs = found(problem, spec, std::move(backend));
 
   ASSERT_EQ(pairs.size(), 15U);
   for (std::size_t at = 0; at < pairs.size(); ++at) {
@@ -105,11 +105,11 @@ TEST(PairBackend, TiesAreKeptByItem) {
 
 TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   const BackendProblem problem({90, 9000}, {90, 3000});
-  const ResultCut cut{.at_least = 0.9f};
-  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut);
+  const PairFilterSpec spec{.at_least = 0.9f};
+  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec);
 
   PairStats work;
-  found(problem, cut, std::move(backend), &work);
+  found(problem, spec, std::move(backend), &work);
 
   EXPECT_EQ(work.cells, 90 * 9000);
   EXPECT_LT(work.products, work.useful_products / 2);
@@ -119,10 +119,11 @@ TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
 TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
   const BackendProblem problem({4, 16}, {4, 16});
   const float below_all = std::numeric_limits<float>::denorm_min();
-  for (const ResultCut& cut : {ResultCut{.at_least = below_all},
-                               ResultCut{.at_least = below_all, .keep = Keep::kBest, .count = 5}}) {
+  for (const PairFilterSpec& spec :
+       {PairFilterSpec{.at_least = below_all},
+        PairFilterSpec{.at_least = below_all, .keep = Keep::kBest, .count = 5}}) {
     const Pairs right =
-        found(problem, cut, make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, cut));
+        found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec));
     int spoiled = 0;
     CpuBackendOptions options{problem.grid, problem.arithmetic, 1};
     options.before_checks = [&](TileId tile, std::span<float> scores) {
@@ -130,7 +131,7 @@ TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
       if (spoiled++ < 5) scores[0] += 0.25f;  // of the first row
     };
     PairCollector sink;
-    const auto backend = make_cpu_pair_backend(options, cut);
+    const auto backend = make_cpu_pair_backend(options, spec);
 
     backend->set_queries(problem.queries, sink);
     backend->submit(problem.chunk({0, 1}));
@@ -139,7 +140,7 @@ TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
     EXPECT_GE(spoiled, 10);
     EXPECT_EQ(backend->recomputed_tiles(), 1);
     EXPECT_EQ(sink.disorder, 0);
-    EXPECT_EQ(merged(sink, cut), right);
+    EXPECT_EQ(merged(sink, spec), right);
   }
 }
 
@@ -155,10 +156,10 @@ TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
     problem.items.values.insert(problem.items.values.end(), {1 << 20, 1 << 20});
     problem.items.row_offsets.push_back(2 * item);
   }
-  for (const ResultCut& cut :
-       {ResultCut{.at_least = 0.001f}, ResultCut{.keep = Keep::kBest, .count = 2}}) {
+  for (const PairFilterSpec& spec :
+       {PairFilterSpec{.at_least = 0.001f}, PairFilterSpec{.keep = Keep::kBest, .count = 2}}) {
     PairCollector sink;
-    const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, cut);
+    const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec);
 
     expect_error(ExitCode::kSoftware, {"row 0, column 0", "wrong twice", "test the memory"}, [&] {
       backend->set_queries(problem.queries, sink);

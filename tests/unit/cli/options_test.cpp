@@ -59,7 +59,7 @@ TEST(Options, NumbersAreSignedAndChecked) {
 TEST(Options, PairsOfOneMatrixAreTheUpperHalfAndListsHaveBothSides) {
   const auto partners = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"a", "-o", "x"});
-    return make_job_config(parse(words)).cut->partners;
+    return make_job_config(parse(words)).filter->partners;
   };
 
   EXPECT_EQ(partners({"-t", "0.5"}), Partners::kLater);
@@ -75,8 +75,8 @@ TEST(Options, RangesOfRowsTakeSuffixesAndAreChecked) {
   const auto config = make_job_config(
       parse({"a", "b", "-o", "x", "-k", "5", "--items-range", "1K:2M", "--queries-range", "0:7"}));
 
-  EXPECT_EQ(config.cut->items, (RowRange{1024, 2 * 1024 * 1024}));
-  EXPECT_EQ(config.cut->queries, (RowRange{0, 7}));
+  EXPECT_EQ(config.filter->items, (RowRange{1024, 2 * 1024 * 1024}));
+  EXPECT_EQ(config.filter->queries, (RowRange{0, 7}));
   for (const char* bad : {"", "5", "5:", ":5", "5:5", "7:5", "-1:5", "1:2:3", "a:b"}) {
     expect_error(ExitCode::kUsage, {"--items-range"}, [&] {
       make_job_config(parse({"a", "b", "-o", "x", "-k", "5", std::string("--items-range=") + bad}));

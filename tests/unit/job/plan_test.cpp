@@ -258,7 +258,7 @@ TEST(Schedule, OnADeviceQueriesFillHalfOfItsCacheAndTilesComeDownInATenthOfASeco
 
 TEST(Schedule, PairsComeDownAloneSoTheirChunksAreAsLongAsASlice) {
   JobConfig config;
-  config.cut = ResultCut{.at_least = 0.5F};
+  config.filter = PairFilterSpec{.at_least = 0.5F};
   const auto surveys = even_surveys(50'000, 2'000'000, 40);
   const auto plan = make_plan(config, surveys);
 

@@ -74,8 +74,8 @@ CudaBackendOptions with_values(CudaBackendOptions options) {
 /// The same for pairs, of which the device leaves out most that are not wanted.
 class CudaPairBackend final : public PairBackend {
  public:
-  CudaPairBackend(const CudaBackendOptions& options, const ResultCut& cut)
-      : filter_(options.grid, cut), work_(with_values(options)) {}
+  CudaPairBackend(const CudaBackendOptions& options, const PairFilterSpec& spec)
+      : filter_(options.grid, spec), work_(with_values(options)) {}
 
   std::string description() const override { return work_.description(); }
   void set_queries(const QueryBatch& queries, PairSink& sink) override {
@@ -98,8 +98,8 @@ class CudaPairBackend final : public PairBackend {
 }  // namespace bulksim
 
 extern "C" bulksim::PairBackend* bulksim_make_cuda_pair_backend(
-    const bulksim::CudaBackendOptions& options, const bulksim::ResultCut& cut) {
-  return new bulksim::CudaPairBackend(options, cut);
+    const bulksim::CudaBackendOptions& options, const bulksim::PairFilterSpec& spec) {
+  return new bulksim::CudaPairBackend(options, spec);
 }
 
 extern "C" bulksim::SimilarityBackend* bulksim_make_cuda_backend(

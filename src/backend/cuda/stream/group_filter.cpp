@@ -43,8 +43,8 @@ void GroupFilter::launch(const TileGroup& group, const TileGrid& grid, std::int6
         row < batch_rows ? filter.floor(row) : std::numeric_limits<float>::infinity();
   }
   upload(staged_floors_, floors_, rows, compute);
-  const ResultCut& cut = filter.cut();
-  launch_filter(group, grid.tile().items, {cut.below, cut.nonzero_only, items, floors_.data()},
+  const PairFilterSpec& spec = filter.spec();
+  launch_filter(group, grid.tile().items, {spec.below, spec.nonzero_only, items, floors_.data()},
                 {candidate_capacity(grid.tile().cells()), bits_.data(), counts_.data(),
                  firsts_.data(), device_totals_.data(), candidates_.data()},
                 compute);

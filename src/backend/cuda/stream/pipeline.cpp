@@ -245,7 +245,7 @@ bool Pipeline::candidates_hold(const ItemChunk& chunk, TileId tile, const Pinned
     const auto found = rows.find(cell.row, cell.item);
     if (found) return same_bits(*found, exact);
     const std::int64_t query = queries.begin + cell.row;
-    return !filter_->cut().admits(query, items.begin + cell.item, exact) ||
+    return !filter_->spec().admits(query, items.begin + cell.item, exact) ||
            exact < filter_->floor(query - batch_.range.begin);
   });
 }

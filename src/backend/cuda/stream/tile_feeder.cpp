@@ -106,8 +106,8 @@ void TileFeeder::clear_results() {
   }
 }
 
-TileFeeder::Slice TileFeeder::cut(const ItemChunk& chunk, std::span<const TileId> tiles,
-                                  std::int64_t columns) const {
+TileFeeder::Slice TileFeeder::slice_of(const ItemChunk& chunk, std::span<const TileId> tiles,
+                                       std::int64_t columns) const {
   const std::int64_t first = tiles.front().column;
   std::int64_t last = first;
   std::size_t count = 0;
@@ -127,7 +127,7 @@ TileFeeder::Slice TileFeeder::cut(const ItemChunk& chunk, std::span<const TileId
 TileFeeder::Slice TileFeeder::next_slice(const ItemChunk& chunk, std::span<const TileId> tiles) {
   std::int64_t columns = slice_columns_;
   for (;;) {
-    Slice slice = cut(chunk, tiles, columns);
+    Slice slice = slice_of(chunk, tiles, columns);
     if (slice.columns > 1 && slice_bytes(slice) > budget_) {
       columns = slice.columns / 2;
       continue;

@@ -89,7 +89,7 @@ class TileFeeder {
   std::int64_t slice_bytes(const Slice& slice) const;
   void reserve_results();
   void clear_results();
-  Slice cut(const ItemChunk& chunk, std::span<const TileId> tiles, std::int64_t columns) const;
+  Slice slice_of(const ItemChunk& chunk, std::span<const TileId> tiles, std::int64_t columns) const;
   Slice next_slice(const ItemChunk& chunk, std::span<const TileId> tiles);
   void reserve(const Slice& slice);
   void give_way(const Slice& slice);
