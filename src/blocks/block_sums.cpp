@@ -68,7 +68,7 @@ BlockSumBuilder::BlockSumBuilder(const TileGrid& tiles, double softmax_scale, fl
       blocks_(tiles),
       scale_(exp_scale(softmax_scale)),
       inverse_one_(inverse_one),
-      unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kWeightBits)),
+      unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kPartialBits)),
       maxima_(at(tiles.shape().queries), std::numeric_limits<std::int64_t>::min()),
       weights_(at(tiles.shape().queries)),
       fine_(at(blocks_.rows() * blocks_.columns())) {}

@@ -27,7 +27,7 @@ class PairsJob {
     config.items = folder / "items.csr";
     config.output = folder / "result.h5";
     config.threads = 2;
-    config.spec = spec;
+    config.filter = spec;
     if (world().rank() == 0) write_csr(config.items, items);
   }
 

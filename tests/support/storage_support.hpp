@@ -56,7 +56,7 @@ inline std::vector<float> matrix_values(const TileGrid& grid) {
 
 /// Parts of a test matrix in a folder, in the order of their columns.
 struct Parts {
-  std::vector<std::string> ids;  ///< relative to the folder
+  std::vector<std::string> names;  ///< relative to the folder
   std::vector<std::string> paths;
   std::vector<PartLayout> layouts;
 };
@@ -68,7 +68,7 @@ inline Parts plan_parts(const std::string& folder, const TileGrid& grid, std::in
     const RowRange columns{grid.columns() * p / count, grid.columns() * (p + 1) / count};
     char name[64];
     std::snprintf(name, sizeof name, "parts/part-%05lld.h5", static_cast<long long>(p));
-    parts.ids.emplace_back(name);
+    parts.names.emplace_back(name);
     parts.paths.push_back(folder + "/" + name);
     parts.layouts.push_back(plan_part(grid, columns, "tiles"));
   }
@@ -96,7 +96,7 @@ inline Parts make_result(const std::string& folder, const TileGrid& grid, std::i
   const Parts parts = preallocate(folder, grid, count);
   fill(grid, parts);
   write_similarity_file(system_file_calls(), folder + "/similarity.h5", grid, parts.layouts,
-                        parts.ids, result_attributes(grid, more));
+                        parts.names, result_attributes(grid, more));
   return parts;
 }
 

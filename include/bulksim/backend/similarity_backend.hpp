@@ -36,7 +36,7 @@ struct TileStripe {
 enum class TileContent {
   kValues,             ///< cosines
   kValuesAndPartials,  ///< cosines, and the partials of the block sums
-  kTerms,              ///< the partials; `values` may be empty
+  kPartials,           ///< the partials; `values` may be empty
 };
 
 /// Takes the stripes of one tile after the other. Each thread of a backend has one of its own.

@@ -64,7 +64,7 @@ BULKSIM_HOST_DEVICE float short_exp2(float x) {
 }
 
 /// Bits of a partial behind the point.
-inline constexpr int kWeightBits = 30;
+inline constexpr int kPartialBits = 30;
 /// Near this float32 the last place is 1: a sum with it rounds to a whole number.
 inline constexpr float kRounder = 12582912.0f;
 
@@ -86,7 +86,7 @@ struct BlockExp {
 BULKSIM_HOST_DEVICE BlockExp block_exp(float largest, ExpScale scale) {
   const float whole = rintf(largest * scale.per_cosine);
   const float factor = short_exp2(fmaf(-largest, scale.per_cosine, whole));
-  return {scale.per_cosine, largest - scale.reach, kRounder + (kWeightBits - whole),
+  return {scale.per_cosine, largest - scale.reach, kRounder + (kPartialBits - whole),
           factor,           factor * kExp2C1,      factor * kExp2C2,
           factor * kExp2C3, factor * kExp2C4,      factor * kExp2C5};
 }

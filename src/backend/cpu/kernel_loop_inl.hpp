@@ -116,12 +116,12 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 /// stores them depends on how many are not 0, and the sums of the next step are loaded before that
 /// is known: behind such stores the processor would often wait with these loads. At some addresses
 /// that took the partials half as long again.
-template <class Scores, Identities kIdentities, Partials kTerms>
+template <class Scores, Identities kIdentities, Partials kPartials>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
                                 float* HWY_RESTRICT out, NonzeroList& nonzero) {
   const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
-  const bool lists_nonzero = kTerms == Partials::kOn && pass.lists_nonzero;
+  const bool lists_nonzero = kPartials == Partials::kOn && pass.lists_nonzero;
   GroupScores late[kGroups];
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
     fetch_lines_ahead(out);
@@ -157,7 +157,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
 }
 
 /// One query: returns the number of segments whose identity does not hold.
-template <class Scores, Identities kIdentities, Partials kTerms>
+template <class Scores, Identities kIdentities, Partials kPartials>
 HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
                                   const Scale& scale, float* out, SoftmaxPartial* partials) {
   const ItemBlock& block = *task.block;
@@ -180,14 +180,14 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
     NonzeroList nonzero(scratch.nonzero());
     std::uint64_t sum =
-        finish<Scores, kIdentities, kTerms>(pass, begin, whole, out + begin, nonzero);
+        finish<Scores, kIdentities, kPartials>(pass, begin, whole, out + begin, nonzero);
     if (whole < end) {  // the last step hangs over the edge
       float edge[kStepItems];
-      sum += finish<Scores, kIdentities, kTerms>(pass, whole, whole + kStepItems, edge, nonzero);
+      sum += finish<Scores, kIdentities, kPartials>(pass, whole, whole + kStepItems, edge, nonzero);
       std::memcpy(out + whole, edge, (end - whole) * sizeof(float));
     }
     failed += sum != parted.expected[begin / kFineRows];
-    if constexpr (kTerms == Partials::kOn) {
+    if constexpr (kPartials == Partials::kOn) {
       if (is_full) {
         *partials =
             partial_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
@@ -201,7 +201,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
   return failed;
 }
 
-template <class Scores, Identities kIdentities, Partials kTerms>
+template <class Scores, Identities kIdentities, Partials kPartials>
 std::int64_t run(const BlockTask& task, float inverse_one) {
   const std::int64_t items = task.block->items();
   std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Scores::kZero);
@@ -211,8 +211,8 @@ std::int64_t run(const BlockTask& task, float inverse_one) {
   for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
     const double norm = task.query_norms == nullptr ? 1.0 : task.query_norms[row];
     const Scale scale{inverse_one, norm, task.item_norms};
-    failed +=
-        run_query<Scores, kIdentities, kTerms>(task, task.queries->row(row), scale, out, partials);
+    failed += run_query<Scores, kIdentities, kPartials>(task, task.queries->row(row), scale, out,
+                                                        partials);
     partials += task.partial_stride;
   }
   if (kIdentities == Identities::kRowsAndColumns && Scores::kZero != 0) {

@@ -105,7 +105,7 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
   const auto factor = polynomial(rest, hn::Set(d, 1.0f), c1, c2, c3, c4, c5);
   return {per_cosine,
           hn::Sub(largest, hn::Set(d, scale.reach)),
-          hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kWeightBits}), whole)),
+          hn::Add(hn::Set(d, kRounder), hn::Sub(hn::Set(d, float{kPartialBits}), whole)),
           factor,
           hn::Mul(factor, c1),
           hn::Mul(factor, c2),

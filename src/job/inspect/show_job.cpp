@@ -155,12 +155,12 @@ Json describe_pairs(const PairFileReader& result, const std::string& path, std::
             {"pairs", count},
             {"rows_read", queries}};
   add_attributes(result.attributes(), json);
-  const ResultIds names = result.names();
+  const ResultIds ids = result.ids();
   json["strongest"] = Json::array();
   for (const ScoredPair& pair : strongest.sorted()) {
     Json one{{"query", pair.query}, {"item", pair.item}, {"score", pair.score}};
-    if (!names.queries.empty()) one["query_id"] = std::string(names.queries[pair.query]);
-    if (!names.items.empty()) one["item_id"] = std::string(names.items[pair.item]);
+    if (!ids.queries.empty()) one["query_id"] = std::string(ids.queries[pair.query]);
+    if (!ids.items.empty()) one["item_id"] = std::string(ids.items[pair.item]);
     json["strongest"].push_back(std::move(one));
   }
   return json;

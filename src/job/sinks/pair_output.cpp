@@ -56,9 +56,9 @@ std::unique_ptr<PairWriter> PairOutput::make_writer() {
 
 void PairOutput::tile_done(const PairSegment& segment) {
   constexpr std::int64_t kPairBytes = 8;
-  const std::int64_t pairs = pairs_ += std::ssize(run.items);
+  const std::int64_t pairs = pairs_ += std::ssize(segment.items);
   if (kPairBytes * pairs > options_.most_bytes) throw options_.too_much(pairs);
-  file_.append(run);
+  file_.append(segment);
   progress_.tile_done();
   const std::lock_guard lock(sync_mutex_);
   const std::int64_t bytes = file_.bytes();

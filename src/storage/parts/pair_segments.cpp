@@ -14,7 +14,7 @@ namespace {
 constexpr char kMagic[8] = {'B', 'S', 'P', 'R', 'U', 'N', '0', '1'};
 constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
 
-struct RunHeader {
+struct SegmentHeader {
   char magic[8] = {};
   std::uint64_t plan = 0;
   std::int64_t tile = 0;
@@ -25,10 +25,10 @@ struct RunHeader {
   std::uint32_t zeros = 0;
   std::uint32_t crc = 0;
 };
-static_assert(sizeof(RunHeader) == 64);
+static_assert(sizeof(SegmentHeader) == 64);
 
-std::uint32_t crc_of(const RunHeader& header) {
-  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(RunHeader, crc)));
+std::uint32_t crc_of(const SegmentHeader& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(SegmentHeader, crc)));
 }
 
 std::int64_t body_bytes(std::int64_t rows, std::int64_t pairs) {
@@ -49,7 +49,7 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
   return hasher.digest();
 }
 
-bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid) {
+bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& grid) {
   return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of(header) &&
          header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
          header.rows >= 0 && header.pairs >= 0 &&
@@ -62,9 +62,9 @@ bool is_header(const RunHeader& header, const Digest& plan, const TileGrid& grid
 template <class Visit>
 void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
   const std::int64_t size = file.size();
-  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(RunHeader));
+  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(SegmentHeader));
   for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
-    RunHeader header;
+    SegmentHeader header;
     file.read(std::as_writable_bytes(std::span(&header, 1)), at);
     at += kHeaderBytes;
     if (!is_header(header, plan, grid)) return;
@@ -91,7 +91,7 @@ std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::
   for (const std::string& path : paths) {
     const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
     for_each_run(file, plan, grid,
-                 [&](const RunHeader& header, std::int64_t) { tiles.insert(header.tile); });
+                 [&](const SegmentHeader& header, std::int64_t) { tiles.insert(header.tile); });
   }
   return tiles;
 }
@@ -137,23 +137,23 @@ PairSegmentFile::PairSegmentFile(FileCalls& calls, const std::string& path, cons
 
 void PairSegmentFile::append(const PairSegment& segment) {
   Hasher hasher;
-  hasher.update(bytes_of(run.counts));
-  hasher.update(bytes_of(run.items));
-  hasher.update(bytes_of(run.scores));
+  hasher.update(bytes_of(segment.counts));
+  hasher.update(bytes_of(segment.items));
+  hasher.update(bytes_of(segment.scores));
   const Digest digest = hasher.digest();
-  RunHeader header;
+  SegmentHeader header;
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.plan = plan_.low;
-  header.tile = run.tile;
-  header.rows = std::ssize(run.counts);
-  header.pairs = std::ssize(run.items);
+  header.tile = segment.tile;
+  header.rows = std::ssize(segment.counts);
+  header.pairs = std::ssize(segment.items);
   header.digest_high = digest.high;
   header.digest_low = digest.low;
   header.crc = crc_of(header);
   std::int64_t at = end_.fetch_add(static_cast<std::int64_t>(sizeof header) +
                                    body_bytes(header.rows, header.pairs));
-  for (const auto bytes : {std::as_bytes(std::span(&header, 1)), bytes_of(run.counts),
-                           bytes_of(run.items), bytes_of(run.scores)}) {
+  for (const auto bytes : {std::as_bytes(std::span(&header, 1)), bytes_of(segment.counts),
+                           bytes_of(segment.items), bytes_of(segment.scores)}) {
     file_.write(bytes, at);
     at += static_cast<std::int64_t>(bytes.size());
   }
@@ -169,7 +169,7 @@ PairSegments::PairSegments(FileCalls& calls, const std::vector<std::string>& pat
 }
 
 void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
-  for_each_run(files_[file], plan, grid, [&](const RunHeader& header, std::int64_t at) {
+  for_each_run(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};
@@ -185,10 +185,11 @@ std::int64_t PairSegments::pairs() const {
 }
 
 std::vector<std::uint32_t> PairSegments::counts(std::int64_t tile) const {
-  const PairSegmentPlace& run = place(tile);
-  std::vector<std::uint32_t> counts(static_cast<std::size_t>(std::max<std::int64_t>(run.rows, 0)));
+  const PairSegmentPlace& segment = place(tile);
+  std::vector<std::uint32_t> counts(
+      static_cast<std::size_t>(std::max<std::int64_t>(segment.rows, 0)));
   if (!counts.empty()) {
-    files_[run.file].read(std::as_writable_bytes(std::span(counts)), run.at);
+    files_[segment.file].read(std::as_writable_bytes(std::span(counts)), segment.at);
   }
   return counts;
 }
@@ -196,10 +197,11 @@ std::vector<std::uint32_t> PairSegments::counts(std::int64_t tile) const {
 void PairSegments::read(std::int64_t tile, std::int64_t first, std::span<std::uint32_t> items,
                         std::span<float> scores) const {
   if (items.empty()) return;
-  const PairSegmentPlace& run = place(tile);
-  const std::int64_t items_at = run.at + 4 * run.rows;
-  files_[run.file].read(std::as_writable_bytes(items), items_at + 4 * first);
-  files_[run.file].read(std::as_writable_bytes(scores), items_at + 4 * run.pairs + 4 * first);
+  const PairSegmentPlace& segment = place(tile);
+  const std::int64_t items_at = segment.at + 4 * segment.rows;
+  files_[segment.file].read(std::as_writable_bytes(items), items_at + 4 * first);
+  files_[segment.file].read(std::as_writable_bytes(scores),
+                            items_at + 4 * segment.pairs + 4 * first);
 }
 
 }  // namespace bulksim

@@ -13,7 +13,7 @@ namespace {
 
 void expect_same(const Result& found, const Result& wanted, Output output) {
   EXPECT_EQ(found.row_sums, wanted.row_sums);
-  if (output != Output::kTerms) {
+  if (output != Output::kPartials) {
     EXPECT_EQ(found.values, wanted.values);
   }
   if (output != Output::kValues) {
@@ -50,14 +50,14 @@ class ScoresTest : public testing::TestWithParam<Shape> {
                                .entries = entries,
                                .common_column = true,
                                .seed = 21},
-                              grid),
+                              format),
             test::random_rows({.rows = shape.items,
                                .columns = 220,
                                .entries = entries,
                                .common_column = true,
                                .seed = 22},
-                              grid),
-            shape.tile_queries, shape.tile_items, grid};
+                              format),
+            shape.tile_queries, shape.tile_items, format};
   }
 };
 
@@ -86,7 +86,7 @@ TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeInQ30) {
 
 TEST_P(ScoresTest, ValuesAndPartialsCanBeHadAlone) {
   expect_both_ways(problem(), Output::kValues);
-  expect_both_ways(problem(), Output::kTerms);
+  expect_both_ways(problem(), Output::kPartials);
 }
 
 TEST(ScoresOfSpecialRowsTest, ALongRowIsSharedByTheWarpsOfABlock) {

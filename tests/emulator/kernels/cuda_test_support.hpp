@@ -45,7 +45,7 @@ inline QuantizedRows random_rows(const RandomRows& wanted, FixedPoint format = k
   }
   canonicalize(matrix, Irregular::kAccept, "random", 0);
   QuantizedRows rows;
-  append_quantized_rows(matrix.view(), grid, rows);
+  append_quantized_rows(matrix.view(), format, rows);
   return rows;
 }
 

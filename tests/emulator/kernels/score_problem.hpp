@@ -43,7 +43,7 @@ struct Problem {
 inline Result expected(const Problem& problem) {
   const BlockGrid blocks = problem.blocks();
   const std::int64_t per_tile = blocks.blocks_per_tile();
-  const float unit = inverse_one(problem.grid);
+  const float unit = inverse_one(problem.format);
   Result result;
   result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
   result.partials.resize(static_cast<std::size_t>(problem.rows() * per_tile));
@@ -95,7 +95,7 @@ class Bench {
       group.long_rows[tile] = queries_.long_rows(tile);
     }
     group.blocks = problem_.blocks().blocks_per_tile();
-    group.inverse_one = inverse_one(problem_.grid);
+    group.inverse_one = inverse_one(problem_.format);
     group.exp_scale = exp_scale(kSoftmaxScale);
     group.values = values_.data();
     group.row_sums = row_sums_.data();
@@ -157,7 +157,7 @@ class Bench {
   Result read(Output output) const {
     Result result;
     result.row_sums = download_all(row_sums_.data(), places(), stream_);
-    if (output != Output::kTerms) {
+    if (output != Output::kPartials) {
       const auto floats = download_all(values_.data(), values_.size(), stream_);
       for (const float value : floats)
         result.values.push_back(std::bit_cast<std::uint32_t>(value));

@@ -71,7 +71,7 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
   const std::int64_t blocks =
       layout.items % kFineRows == 0 ? divide_up(items.rows(), kFineRows) : 0;
   const BlockFunction run =
-      kernel.function(matrices.grid, common_signs(queries, items), Identities::kRowsAndColumns,
+      kernel.function(matrices.format, common_signs(queries, items), Identities::kRowsAndColumns,
                       blocks > 0 ? Partials::kOn : Partials::kOff);
 
   Product product;
@@ -96,7 +96,7 @@ Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockL
     task.partial_stride = blocks;
     task.exp_scale = kScale;
     task.scratch = &scratch;
-    product.failed_identities += run(task, inverse_one(matrices.grid));
+    product.failed_identities += run(task, inverse_one(matrices.format));
     product.column_sums.insert(product.column_sums.end(), sums.data(), sums.data() + range.size());
   }
   return product;
@@ -127,7 +127,7 @@ std::vector<SoftmaxPartial> reference_partials(const Matrices& matrices,
                           static_cast<std::size_t>(std::min(kFineRows, items - begin)));
       partials.push_back(matrices.queries.columns_of(q).empty()
                              ? SoftmaxPartial{}
-                             : softmax_partial(block, 0, kScale, inverse_one(matrices.grid)));
+                             : softmax_partial(block, 0, kScale, inverse_one(matrices.format)));
     }
   }
   return partials;
@@ -144,7 +144,7 @@ std::int64_t different_bits(const std::vector<float>& a, const std::vector<float
 
 /// Every instruction set, sub-block size and dense share gives the bits of the reference.
 void expect_the_bits_of_a_merge(const Matrices& matrices) {
-  const auto cosines = test::reference(matrices.queries, matrices.items, matrices.grid);
+  const auto cosines = test::reference(matrices.queries, matrices.items, matrices.format);
   const auto column_sums = reference_column_sums(matrices);
   const auto partials = reference_partials(matrices, cosines);
   for (const Simd simd : simds_of_this_machine()) {
@@ -181,14 +181,14 @@ Entries every_column(Column columns, double value) {
 Entries random_row(Column columns, Column count, double decades, Random& random) {
   Entries entries;
   for (Column k = 0; k < count; ++k) {
-    const double size = std::pow(10.0, decades * (2.0 * random.batch() - 1.0));
+    const double size = std::pow(10.0, decades * (2.0 * random.unit() - 1.0));
     entries.emplace_back(k * (columns / count), random.below(3) == 0 ? -size : size);
   }
   return entries;
 }
 
 QuantizedRows rows_of(Column columns, const std::vector<Entries>& rows, FixedPoint format = kQ26) {
-  return test::quantized_rows(test::matrix_of(columns, rows), grid);
+  return test::quantized_rows(test::matrix_of(columns, rows), format);
 }
 
 /// Rows of `random_row`, of 1 to `longest` entries.

@@ -28,7 +28,7 @@ Pairs found(const BackendProblem& problem, const PairFilterSpec& spec,
   return merged(sink, spec);
 }
 
-std::vector<PairFilterSpec> cuts(std::vector<float> stored) {
+std::vector<PairFilterSpec> filters_of(std::vector<float> stored) {
   std::ranges::sort(stored, std::greater<>());
   const auto at = [&](std::size_t place) { return stored[place]; };
   return {
@@ -54,11 +54,11 @@ std::vector<PairFilterSpec> cuts(std::vector<float> stored) {
   };
 }
 
-TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
+TEST(PairBackend, FindsWhatTheFilterAdmitsInTheWholeMatrix) {
   for (const FixedPoint format : {kQ26, kQ30, kDotQ26, kDotIntegers}) {
-    const BackendProblem problem({90, 3000}, {32, 700}, grid);
-    const auto matrix = reference(problem.queries.rows, problem.items, grid);
-    for (const PairFilterSpec& spec : cuts(matrix)) {
+    const BackendProblem problem({90, 3000}, {32, 700}, format);
+    const auto matrix = reference(problem.queries.rows, problem.items, format);
+    for (const PairFilterSpec& spec : filters_of(matrix)) {
       for (const std::int64_t search_block : {64, 4096}) {
         CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
         options.search_block = search_block;
@@ -76,7 +76,7 @@ TEST(PairBackend, FindsWhatTheCutAdmitsInTheWholeMatrix) {
 TEST(PairBackend, FilteringFinishedTilesFindsTheSamePairs) {
   const BackendProblem problem({90, 3000}, {32, 700});
   const auto matrix = reference(problem.queries.rows, problem.items);
-  for (const PairFilterSpec& spec : cuts(matrix)) {
+  for (const PairFilterSpec& spec : filters_of(matrix)) {
     auto backend = make_filtering_backend(make_cpu_backend({problem.grid, problem.arithmetic, 2}),
                                           problem.grid, spec);
 

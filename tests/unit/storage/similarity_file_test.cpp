@@ -152,10 +152,10 @@ TEST(SimilarityReader, RefusesEmptyAndShortParts) {
   const auto open = [&] { SimilarityReader::open(calls, folder.path()); };
 
   ASSERT_EQ(truncate(parts.paths[2].c_str(), parts.layouts[2].file_bytes - 1), 0);
-  expect_error(ExitCode::kDataError, {parts.ids[2], "cut short"}, open);
+  expect_error(ExitCode::kDataError, {parts.names[2], "cut short"}, open);
 
   ASSERT_EQ(truncate(parts.paths[2].c_str(), 0), 0);
-  expect_error(ExitCode::kDataError, {parts.ids[2], "cut short (0 of"}, open);
+  expect_error(ExitCode::kDataError, {parts.names[2], "cut short (0 of"}, open);
 }
 
 TEST(SimilarityReader, RefusesPartsOfOtherColumns) {
@@ -164,11 +164,11 @@ TEST(SimilarityReader, RefusesPartsOfOtherColumns) {
   const Parts parts = test::make_result(folder.path(), grid, 3);
 
   write_similarity_file(calls, folder / "similarity.h5", grid, {parts.layouts[0], parts.layouts[2]},
-                        {parts.ids[0], parts.ids[2]}, result_attributes(grid, {}));
+                        {parts.names[0], parts.names[2]}, result_attributes(grid, {}));
   const auto open_with_a_hole = [&] { SimilarityReader::open(calls, folder.path()); };
-  expect_error(ExitCode::kDataError, {"similarity.h5", parts.ids[2]}, open_with_a_hole);
+  expect_error(ExitCode::kDataError, {"similarity.h5", parts.names[2]}, open_with_a_hole);
 
-  write_similarity_file(calls, folder / "similarity.h5", grid, {parts.layouts[0]}, {parts.ids[0]},
+  write_similarity_file(calls, folder / "similarity.h5", grid, {parts.layouts[0]}, {parts.names[0]},
                         result_attributes(grid, {}));
   const auto open_without_the_end = [&] { SimilarityReader::open(calls, folder.path()); };
   expect_error(ExitCode::kDataError, {"similarity.h5", "lacks"}, open_without_the_end);

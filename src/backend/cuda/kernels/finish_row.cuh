@@ -146,8 +146,9 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const int width = grid.width(group.first_block + task.block);
   const int valid = grid.valid(group.first_block + task.block);
   const bool even = grid.tile_items % 2 == 0;  // rows of an odd tile are not aligned for pairs
-  const float largest =
-      kHas<kOutput, Output::kTerms> ? to_cosine(largest_sum(team, valid), group.inverse_one) : 0.0f;
+  const float largest = kHas<kOutput, Output::kPartials>
+                            ? to_cosine(largest_sum(team, valid), group.inverse_one)
+                            : 0.0f;
   const BlockExp block_of_row = block_exp(largest, group.exp_scale);
   float* const row =
       group.values +
@@ -161,7 +162,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
   // what partials share takes the registers of two steps more
-  BULKSIM_UNROLL((kHas<kOutput, Output::kTerms> ? 2 : 4))
+  BULKSIM_UNROLL((kHas<kOutput, Output::kPartials> ? 2 : 4))
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);
     row_sum += static_cast<Wrapping>(sum.x) + static_cast<Wrapping>(sum.y);
@@ -169,7 +170,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
       store_pair(row, pair, width, even, score(sum.x, 2 * pair, valid),
                  score(sum.y, 2 * pair + 1, valid));
     }
-    if (kHas<kOutput, Output::kTerms>) {
+    if (kHas<kOutput, Output::kPartials>) {
       if (2 * pair < valid) {
         exp_sum += partial_of(sum.x, block_of_row, group.inverse_one);
       }
@@ -179,11 +180,11 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
     }
   }
   row_sum = team.sum(row_sum);
-  if (kHas<kOutput, Output::kTerms>) exp_sum = team.sum(exp_sum);
+  if (kHas<kOutput, Output::kPartials>) exp_sum = team.sum(exp_sum);
   if (team.index() != 0) return;
   const std::int64_t place = group.place(task.block, task.tile, task.row);
   group.row_sums[place] = row_sum;
-  if (kHas<kOutput, Output::kTerms>) {
+  if (kHas<kOutput, Output::kPartials>) {
     const bool has_partial = task.begin < task.end && valid > 0;
     const std::int64_t row_of_group =
         static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row;

@@ -136,7 +136,7 @@ LaunchShape LaunchShape::of(const Device& device) {
 
 void prepare_score_kernels(const LaunchShape& shape) {
   prepare<Output::kValues>(shape);
-  prepare<Output::kTerms>(shape);
+  prepare<Output::kPartials>(shape);
   prepare<Output::kBoth>(shape);
 }
 
@@ -147,8 +147,8 @@ void launch_scores(const QueryRows& queries, const ItemBlocks& items, const Tile
   switch (output) {
     case Output::kValues:
       return launch<Output::kValues>(queries, items, group, shape, ticket, stream);
-    case Output::kTerms:
-      return launch<Output::kTerms>(queries, items, group, shape, ticket, stream);
+    case Output::kPartials:
+      return launch<Output::kPartials>(queries, items, group, shape, ticket, stream);
     case Output::kBoth:
       return launch<Output::kBoth>(queries, items, group, shape, ticket, stream);
   }
@@ -158,9 +158,9 @@ void launch_finish(const QueryRows& queries, const BlockGrid& grid, const TileGr
                    Output output, long long* sums, const Stream& stream) {
   const std::int64_t places = group.blocks * group.tile_queries;
   if (places == 0) return;
-  auto* const kernel = output == Output::kValues  ? finish_kernel<Output::kValues>
-                       : output == Output::kTerms ? finish_kernel<Output::kTerms>
-                                                  : finish_kernel<Output::kBoth>;
+  auto* const kernel = output == Output::kValues     ? finish_kernel<Output::kValues>
+                       : output == Output::kPartials ? finish_kernel<Output::kPartials>
+                                                     : finish_kernel<Output::kBoth>;
   BULKSIM_LAUNCH(kernel, blocks_for(places * kWarp), kPieceThreads, 0, stream.get(), queries, grid,
                  group, reinterpret_cast<longlong2*>(sums));
   check_launch("the finish kernel");

@@ -14,8 +14,8 @@ inline constexpr int kGroupTiles = 16;
 
 /// What the score kernel leaves for each query row and item block.
 enum class Output {
-  kValues = 1,  ///< the cosines of the tile
-  kTerms = 2,   ///< the largest sum and the sum of the softmax partials
+  kValues = 1,    ///< the cosines of the tile
+  kPartials = 2,  ///< the largest sum and the sum of the softmax partials
   kBoth = 3,
 };
 

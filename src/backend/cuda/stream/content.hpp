@@ -19,7 +19,7 @@ inline bool has_partials(const CudaBackendOptions& options) {
 
 inline Output output_of(const CudaBackendOptions& options) {
   if (!has_partials(options)) return Output::kValues;
-  return has_values(options) ? Output::kBoth : Output::kTerms;
+  return has_values(options) ? Output::kBoth : Output::kPartials;
 }
 
 /// Values of one tile, or 0.
