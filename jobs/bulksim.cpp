@@ -1,53 +1,50 @@
-#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
+#include "cli/help.hpp"
+#include "cli/suggestion.hpp"
 #include "comm/collective_error.hpp"
 #include "command.hpp"
 #include "core/run/log.hpp"
-#include "job/config/compute_options.hpp"
-#include "job/config/import_options.hpp"
-#include "job/config/job_config.hpp"
-#include "job/input/import_matrix.hpp"
+#include "core/text/format_text.hpp"
 #include "job/process.hpp"
 
 namespace bulksim {
 
 namespace {
 
-const std::vector<Command>& commands() {
-  static const std::vector<Command> all = {
-      {compute_syntax, run_compute_command},
-      {plan_syntax, run_plan_command},
-      {estimate_syntax, run_estimate_command},
-      {import_syntax, run_import},
-      {show_syntax, run_show},
-      {export_syntax, run_export},
-      {verify_syntax, run_verify},
-      {status_syntax, run_status},
-      {versions_syntax, run_versions},
-      {use_syntax, run_use},
-      {prune_syntax, run_prune},
-      {repair_syntax, run_repair_command},
-      {report_syntax, run_report},
-      {generate_syntax, run_generate},
-      {bench_syntax, run_bench},
-  };
-  return all;
+std::string heading_of(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::kCompute:
+      return "compute";
+    case CommandGroup::kRead:
+      return "read results";
+    case CommandGroup::kMaintain:
+      return "maintain outputs";
+    case CommandGroup::kTry:
+      return "try the program";
+  }
+  return "";
 }
 
 void print_help() {
-  std::cout << "bulksim: exact cosine similarity of every query with every item, for sparse "
-               "embeddings\n\n";
-  for (const Command& command : commands()) {
-    const CommandSyntax syntax = command.syntax();
-    std::cout << "  bulksim " << syntax.name << ' ' << syntax.usage << '\n';
+  std::cout << "usage: bulksim COMMAND ARGUMENTS\n\n"
+               "Exact cosine similarity of every query with every item, for sparse embeddings.\n";
+  std::optional<CommandGroup> group;
+  for (const Command* command : Command::all()) {
+    if (group != command->group()) std::cout << '\n' << heading_of(command->group()) << ":\n";
+    group = command->group();
+    const CommandSyntax syntax = command->syntax();
+    std::cout << formatted("  %-10s ", syntax.name.c_str()) << first_sentence(syntax.summary)
+              << '\n';
   }
   std::cout
-      << "\nbulksim COMMAND --help lists the options of a command.\n\n"
+      << "\nbulksim COMMAND --help prints arguments and options of a command, bulksim --version the"
+         "\nversion.\n\n"
          "exit codes: 0 done, 64 usage, 65 bad data, 66 no input, 69 device, peer or deadline,"
          "\n70 internal, 71 memory, 73 output not ours or locked, 74 input/output or disk full,"
          "\n75 stopped, run again, 77 permission, 78 configuration\n";
@@ -63,9 +60,9 @@ int dispatch(const std::vector<std::string>& words) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const Command& command : commands()) {
-    names.push_back(command.syntax().name);
-    if (names.back() == words[0]) return command.run({words.begin() + 1, words.end()});
+  for (const Command* command : Command::all()) {
+    names.push_back(command->syntax().name);
+    if (names.back() == words[0]) return command->run({words.begin() + 1, words.end()});
   }
   const auto near = nearest(words[0], names);
   throw Error(ExitCode::kUsage,
@@ -74,12 +71,6 @@ int dispatch(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-bool printed_help(const CommandSyntax& syntax, const OptionValues& options) {
-  if (!options.flag("help")) return false;
-  std::cout << help_text(syntax);
-  return true;
-}
 
 }  // namespace bulksim
 

@@ -7,44 +7,43 @@
 
 namespace bulksim {
 
-/// One word after `bulksim`.
-struct Command {
-  CommandSyntax (*syntax)();
-  /// Runs with the words after the command; returns what main returns.
-  int (*run)(const std::vector<std::string>& words);
+/// Where a command stands in `bulksim --help`; within a group they are in alphabetical order.
+enum class CommandGroup {
+  kCompute,
+  kRead,      ///< what has been computed
+  kMaintain,  ///< outputs and their versions
+  kTry,       ///< the program itself
 };
 
-int run_bench(const std::vector<std::string>& words);
-int run_compute_command(const std::vector<std::string>& words);
-int run_estimate_command(const std::vector<std::string>& words);
-int run_export(const std::vector<std::string>& words);
-int run_generate(const std::vector<std::string>& words);
-int run_import(const std::vector<std::string>& words);
-int run_plan_command(const std::vector<std::string>& words);
-int run_prune(const std::vector<std::string>& words);
-int run_repair_command(const std::vector<std::string>& words);
-int run_report(const std::vector<std::string>& words);
-int run_show(const std::vector<std::string>& words);
-int run_status(const std::vector<std::string>& words);
-int run_use(const std::vector<std::string>& words);
-int run_verify(const std::vector<std::string>& words);
-int run_versions(const std::vector<std::string>& words);
+/// One word after `bulksim`. A static object in the file of the command registers it.
+class Command {
+ public:
+  using Words = std::vector<std::string>;
+  using Syntax = CommandSyntax (*)();
 
-CommandSyntax bench_syntax();
-CommandSyntax estimate_syntax();
-CommandSyntax export_syntax();
-CommandSyntax generate_syntax();
-CommandSyntax plan_syntax();
-CommandSyntax prune_syntax();
-CommandSyntax repair_syntax();
-CommandSyntax report_syntax();
-CommandSyntax show_syntax();
-CommandSyntax status_syntax();
-CommandSyntax use_syntax();
-CommandSyntax verify_syntax();
-CommandSyntax versions_syntax();
+  /// `body` gets the options, --help aside, and returns what main returns.
+  Command(CommandGroup group, Syntax make_syntax, int (*body)(const OptionValues&)) noexcept;
+  /// `body` reads the words after the command itself, as run_distributed does.
+  Command(CommandGroup group, Syntax make_syntax, int (*body)(const Words&)) noexcept;
+  ~Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
 
-/// True when --help was asked for, and has been printed.
-bool printed_help(const CommandSyntax& syntax, const OptionValues& options);
+  CommandGroup group() const { return group_; }
+  CommandSyntax syntax() const { return syntax_(); }
+  int run(const Words& words) const;
+
+  /// Every command, in the order of --help.
+  static std::vector<const Command*> all();
+
+ private:
+  static const Command* first_;
+
+  CommandGroup group_;
+  Syntax syntax_;
+  int (*run_options_)(const OptionValues&) = nullptr;
+  int (*run_words_)(const Words&) = nullptr;
+  const Command* next_;
+};
 
 }  // namespace bulksim

@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "bulksim/core/file.hpp"
+#include "cli/config_file.hpp"
+#include "cli/help.hpp"
+#include "cli/standard_options.hpp"
 #include "comm/collective_error.hpp"
 #include "comm/mpi_environment.hpp"
-#include "command.hpp"
 #include "core/files/failpoint.hpp"
 #include "core/files/watched_calls.hpp"
 #include "core/run/log.hpp"
@@ -32,15 +34,6 @@ struct CommandLine {
   std::exception_ptr failure;
 };
 
-LogOptions log_options(const OptionValues& options) {
-  LogOptions log;
-  log.format =
-      options.choice("log-format", {"human", "json"}) == 1 ? LogFormat::kJson : LogFormat::kHuman;
-  if (options.flag("verbose")) log.level = LogLevel::kDetail;
-  if (options.flag("quiet")) log.level = LogLevel::kWarning;
-  return log;
-}
-
 CommandLine read_command_line(const CommandSyntax& syntax, const std::vector<std::string>& words) {
   CommandLine line;
   try {
@@ -54,10 +47,14 @@ CommandLine read_command_line(const CommandSyntax& syntax, const std::vector<std
   return line;
 }
 
-void print_config(const OptionValues& options) {
+/// The text that --help, --help-all or --print-config ask for instead of a run.
+std::string requested_text(const CommandSyntax& syntax, const OptionValues& options) {
+  std::string text = requested_help(syntax, options);
+  if (!text.empty() || !options.flag("print-config")) return text;
   for (const auto& [name, value] : options.all()) {
-    if (name != "config" && name != "print-config") std::cout << name << " = " << value << '\n';
+    if (is_setting(name)) text += name + " = " + value + '\n';
   }
+  return text;
 }
 
 /// What a process needs to end in an orderly way, whoever ends it.
@@ -132,12 +129,12 @@ int run_distributed(
   supervision.met(mpi);
   Communicator& comm = mpi.world();
   try {
+    std::string text;
     std::optional<JobConfig> config;
     run_collectively(comm, [&] {
       if (line.failure) std::rethrow_exception(line.failure);
-      if (!line.options->flag("help") && !line.options->flag("print-config")) {
-        config = make_config(*line.options);
-      }
+      text = requested_text(syntax, *line.options);
+      if (text.empty()) config = make_config(*line.options);
     });
     if (config) {
       const StopRequest stop(config->max_hours ? stop_after(*config->max_hours) - watch.seconds()
@@ -145,8 +142,8 @@ int run_distributed(
       body(*line.options, *config,
            {mpi, *supervision.calls, supervision.log, stop, &supervision.watchdog,
             &supervision.failures});
-    } else if (comm.rank() == 0 && !printed_help(syntax, *line.options)) {
-      print_config(*line.options);
+    } else if (comm.rank() == 0) {
+      std::cout << text;
     }
     return 0;
   } catch (const CollectiveError& error) {

@@ -17,8 +17,8 @@ namespace bulksim {
 ///
 /// `make_config` turns the options into a configuration; what it throws all ranks know of.
 ///
-/// The syntax has the options that every such command has: help, print-config, log-format, quiet
-/// and verbose.
+/// The syntax has the options that every such command has: help, help-all, print-config,
+/// log-format, quiet and verbose.
 int run_distributed(
     const CommandSyntax& syntax, const std::vector<std::string>& words,
     const std::function<void(const OptionValues&, const JobConfig&, JobContext)>& body,

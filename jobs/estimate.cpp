@@ -1,40 +1,55 @@
 #include <iostream>
 
+#include "cli/standard_options.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
-#include "job/config/compute_options.hpp"
+#include "job/config/option_table.hpp"
 #include "job/estimate_job.hpp"
 
 namespace bulksim {
 
-CommandSyntax estimate_syntax() {
+namespace {
+
+CommandSyntax syntax() {
   CommandSyntax syntax = compute_syntax();
   syntax.name = "estimate";
   syntax.usage = "ITEMS [QUERIES]";
   syntax.summary =
-      "Estimates the block map before anything is computed, from the antidiagonals of groups\n"
-      "of --stride rows: 1/stride of the work. Prints how many blocks --select-mass or\n"
-      "--select-share would choose, and leaves nothing behind.";
+      "Estimates the block map before anything is computed. Takes the antidiagonals of groups of "
+      "--stride rows, 1/stride of the work, prints how many blocks --select-mass or "
+      "--select-share would choose, and leaves nothing behind. Accepts every option of compute; "
+      "--help-all also lists those that do not change the estimate.";
+  syntax.options = options_of(ComputeCommand::kEstimate);
   for (Option& option : syntax.options) {
-    if (option.name == "output")
-      option = {"output", 'o', ".", "a folder for inputs to be imported"};
+    if (option.name == "output") {
+      option.default_value = ".";
+      option.meaning = "folder for inputs that have to be imported first";
+    }
+    if (option.name == "stride") option.group = OptionGroup::kResult;
   }
-  syntax.options.push_back(
-      {"against", 0, "", "result with the exact map: also print the recall of the selection"});
-  syntax.options.push_back({"json", 0, "", "JSON instead of text", OptionKind::kFlag});
+  syntax.options.push_back({"against", 0, "",
+                            "result with the exact map: also print the recall of the selection",
+                            OptionKind::kValue, OptionGroup::kResult});
+  syntax.options.push_back(json_option());
+  syntax.options.back().group = OptionGroup::kGeneral;
+  syntax.examples = {"bulksim estimate items.npz queries.npz --select-mass 0.9"};
   return syntax;
 }
 
-int run_estimate_command(const std::vector<std::string>& words) {
+int run(const Command::Words& words) {
   return run_distributed(
-      estimate_syntax(), words,
+      syntax(), words,
       [](const OptionValues& options, const JobConfig& config, JobContext context) {
         EstimateOptions estimate;
         estimate.selection = config.select.value_or(Selection{});
         estimate.against = options.text("against");
-        if (options.flag("json")) estimate.format = EstimateFormat::kJson;
+        estimate.format = options.format<EstimateFormat>();
         run_estimate(config, estimate, context, std::cout);
       });
 }
+
+const Command kCommand(CommandGroup::kCompute, syntax, run);
+
+}  // namespace
 
 }  // namespace bulksim

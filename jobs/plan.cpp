@@ -1,30 +1,39 @@
 #include <iostream>
 
+#include "cli/standard_options.hpp"
 #include "command.hpp"
 #include "distributed.hpp"
-#include "job/config/compute_options.hpp"
+#include "job/config/option_table.hpp"
 #include "job/plan_job.hpp"
 
 namespace bulksim {
 
-CommandSyntax plan_syntax() {
+namespace {
+
+CommandSyntax syntax() {
   CommandSyntax syntax = compute_syntax();
   syntax.name = "plan";
   syntax.summary =
-      "Prints what compute with the same options would write, hold in memory and take. It "
-      "computes\n"
-      "a few tiles to tell the time, and leaves nothing behind.";
-  syntax.options.push_back({"json", 0, "", "JSON instead of text", OptionKind::kFlag});
+      "Prints the bytes, memory and time that compute would take with the same arguments. "
+      "Computes a few tiles to measure the time, and leaves nothing behind. Accepts every option "
+      "of compute; --help-all also lists those that do not change the plan.";
+  syntax.options = options_of(ComputeCommand::kPlan);
+  syntax.options.push_back(json_option());
+  syntax.options.back().group = OptionGroup::kGeneral;
+  syntax.examples = {"bulksim plan items.npz queries.npz -o out/ --memory 16G"};
   return syntax;
 }
 
-int run_plan_command(const std::vector<std::string>& words) {
+int run(const Command::Words& words) {
   return run_distributed(
-      plan_syntax(), words,
+      syntax(), words,
       [](const OptionValues& options, const JobConfig& config, JobContext context) {
-        run_plan(config, options.flag("json") ? PlanFormat::kJson : PlanFormat::kText, context,
-                 std::cout);
+        run_plan(config, options.format<PlanFormat>(), context, std::cout);
       });
 }
+
+const Command kCommand(CommandGroup::kCompute, syntax, run);
+
+}  // namespace
 
 }  // namespace bulksim

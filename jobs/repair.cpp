@@ -1,39 +1,47 @@
-#include <algorithm>
 #include <iostream>
-#include <iterator>
-#include <string_view>
 
 #include "command.hpp"
 #include "distributed.hpp"
 #include "job/config/compute_options.hpp"
+#include "job/config/option_table.hpp"
 #include "job/repair_job.hpp"
 
 namespace bulksim {
 
-CommandSyntax repair_syntax() {
-  CommandSyntax syntax = compute_syntax();
-  syntax.name = "repair";
-  syntax.usage = "OUT [ITEMS [QUERIES]]";
-  syntax.summary =
-      "Makes a new version of a damaged one: what is whole is shared with it, damaged tiles are\n"
-      "computed again from the inputs that its report names, or from those given here.";
-  syntax.positionals = {"output", "items", "queries"};
-  // the version decides its plan, and a repair is always a new version
-  std::erase_if(syntax.options, [](const Option& option) {
-    constexpr std::string_view kDecided[] = {"tile", "parts", "recompute", "pad-dims"};
-    return std::find(std::begin(kDecided), std::end(kDecided), option.name) != std::end(kDecided);
-  });
+namespace {
+
+CommandSyntax syntax() {
+  CommandSyntax syntax{
+      .name = "repair",
+      .usage = "OUT [ITEMS [QUERIES]]",
+      .summary =
+          "Makes a new version of a damaged one. What is intact is shared with it; damaged "
+          "tiles are computed again from the inputs that its report names, or from those "
+          "given here. The version decides what is computed: options that would change that "
+          "are not needed.",
+      .positionals = {"output", "items", "queries"},
+      .options = options_of(ComputeCommand::kRepair),
+      .examples = {"bulksim verify out/ || bulksim repair out/"}};
+  for (Option& option : syntax.options) {
+    if (option.name == "output") option.meaning = "folder of versions to repair";
+    if (option.name == "queries") option.meaning = "query rows; default: the items";
+    if (option.name == "items") option.meaning += "; default: the inputs in its report";
+  }
   return syntax;
 }
 
-int run_repair_command(const std::vector<std::string>& words) {
+int run(const Command::Words& words) {
   return run_distributed(
-      repair_syntax(), words,
+      syntax(), words,
       [](const OptionValues&, const JobConfig& config, JobContext context) {
         const std::string result = run_repair(config, context);
         if (context.mpi.world().rank() == 0) std::cout << result << std::endl;
       },
       make_repair_config);
 }
+
+const Command kCommand(CommandGroup::kMaintain, syntax, run);
+
+}  // namespace
 
 }  // namespace bulksim

@@ -1,35 +1,36 @@
 #include <iostream>
 
 #include "bulksim/core/file.hpp"
+#include "cli/standard_options.hpp"
 #include "command.hpp"
 #include "job/config/compute_options.hpp"
-#include "job/config/job_config.hpp"
 #include "job/inspect/report/report_job.hpp"
 
 namespace bulksim {
 
-CommandSyntax report_syntax() {
-  using enum OptionKind;
+namespace {
+
+CommandSyntax syntax() {
   return {.name = "report",
           .usage = "OUT [-o FILE.html]",
           .summary =
-              "Writes a page about a result: the info of its run and the block map, with the\n"
-              "strongest blocks. It needs nothing from anywhere else. Prints its path.",
+              "Writes an HTML page about a result. It shows how the result was computed and the "
+              "block map with its strongest blocks, and is one self-contained file, whose path is "
+              "printed.",
           .positionals = {"path"},
-          .options = {
-              {"path", 0, "", "folder of versions, one version, or a result in one file"},
-              {"output", 'o', "", "the page; without it report.html in the version, or NAME.html"},
-              {"select-mass", 0, "",
-               "outline the fewest blocks that hold this part of the mass; 0.1 if nothing is said"},
-              {"select-share", 0, "", "outline blocks with this part of the mass of their queries"},
-              {"strongest", 'k', "20", "blocks to list"},
-              {"help", 'h', "", "this text", kFlag},
-          }};
+          .options = {{"path", 0, "", "folder of versions, one version, or a result file"},
+                      {"output", 'o', "",
+                       "page to write; default: report.html in the version, or NAME.html"},
+                      {"select-mass", 0, "",
+                       "outline the fewest blocks that hold this share of all mass; default: 0.1"},
+                      {"select-share", 0, "",
+                       "outline the blocks that hold this share of the mass of their queries"},
+                      {"strongest", 'k', "20", "blocks to list"},
+                      help_option()},
+          .examples = {"bulksim report out/ -o map.html --select-mass 0.5"}};
 }
 
-int run_report(const std::vector<std::string>& words) {
-  const OptionValues options = parse_options(report_syntax(), words);
-  if (printed_help(report_syntax(), options)) return 0;
+int run(const OptionValues& options) {
   ReportOptions report;
   report.path = options.required("path", "the result OUT");
   report.output = options.text("output");
@@ -38,5 +39,9 @@ int run_report(const std::vector<std::string>& words) {
   std::cout << write_report(system_file_calls(), report) << '\n';
   return 0;
 }
+
+const Command kCommand(CommandGroup::kRead, syntax, run);
+
+}  // namespace
 
 }  // namespace bulksim

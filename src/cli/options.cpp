@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <numeric>
-#include <sstream>
 
 #include <boost/program_options.hpp>
 
 #include "bulksim/core/error.hpp"
+#include "cli/config_file.hpp"
+#include "cli/suggestion.hpp"
 #include "core/text/format_text.hpp"
 
 namespace bulksim {
@@ -33,20 +32,6 @@ po::options_description describe(const CommandSyntax& syntax) {
     }
   }
   return description;
-}
-
-std::vector<std::string> long_names(const CommandSyntax& syntax) {
-  std::vector<std::string> names;
-  for (const Option& option : syntax.options)
-    names.push_back(option.name);
-  return names;
-}
-
-std::string unknown_option(const CommandSyntax& syntax, const std::string& word) {
-  const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-  const auto near = nearest(bare.substr(0, bare.find('=')), long_names(syntax));
-  return "unknown option '" + word + "'" +
-         (near ? " (did you mean --" + *near + "?)" : "; see bulksim " + syntax.name + " --help");
 }
 
 std::map<std::string, std::string> parse_words(const CommandSyntax& syntax,
@@ -73,49 +58,9 @@ std::map<std::string, std::string> parse_words(const CommandSyntax& syntax,
   } catch (const po::unknown_option& error) {
     throw Error(ExitCode::kUsage, unknown_option(syntax, error.get_option_name()));
   } catch (const po::too_many_positional_options_error&) {
-    throw Error(ExitCode::kUsage, "there are words too many: " + syntax.name + " takes " +
-                                      (syntax.usage.empty() ? "none" : syntax.usage));
+    throw Error(ExitCode::kUsage, "too many arguments: " + syntax.name + " takes " + syntax.usage);
   } catch (const po::error& error) {
     throw Error(ExitCode::kUsage, error.what());
-  }
-  return values;
-}
-
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
-/// Lines "name = value"; '#' begins a comment. Keys are those of the command line.
-std::map<std::string, std::string> parse_file(const CommandSyntax& syntax,
-                                              const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ExitCode::kConfig, "cannot read the configuration file '" + path + "'");
-  std::map<std::string, std::string> values;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const auto place = "'" + path + "', line " + std::to_string(number) + ": ";
-    const std::string text = trimmed(std::string_view(line).substr(0, line.find('#')));
-    if (text.empty()) continue;
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) {
-      throw Error(ExitCode::kConfig, place + "'" + text + "' is not of the form name = value");
-    }
-    const std::string name = trimmed(text.substr(0, equals));
-    const auto known = std::find_if(syntax.options.begin(), syntax.options.end(),
-                                    [&](const Option& option) { return option.name == name; });
-    if (known == syntax.options.end()) {
-      throw Error(ExitCode::kConfig, place + unknown_option(syntax, name));
-    }
-    std::string value = trimmed(text.substr(equals + 1));
-    if (known->kind == OptionKind::kFlag && value != "on" && value != "off") {
-      throw Error(ExitCode::kConfig, place + name + " must be on or off");
-    }
-    if (value == "off" && known->kind == OptionKind::kFlag) value.clear();
-    if (!values.emplace(name, value).second) {
-      throw Error(ExitCode::kConfig, place + name + " is set twice");
-    }
   }
   return values;
 }
@@ -189,7 +134,7 @@ std::int64_t OptionValues::size(std::string_view name, std::int64_t least) const
   if (value && *value >= least) return *value;
   throw Error(ExitCode::kUsage, "--" + std::string(name) + " is " + text(name) +
                                     " (must be a whole number of at least " +
-                                    std::to_string(least) + ", K, M, G or T may follow)");
+                                    std::to_string(least) + "; K, M, G or T may follow)");
 }
 
 double OptionValues::real(std::string_view name, double least, double most) const {
@@ -202,68 +147,20 @@ double OptionValues::real(std::string_view name, double least, double most) cons
   return value;
 }
 
-std::size_t OptionValues::choice(std::string_view name,
-                                 const std::vector<std::string_view>& choices) const {
-  const std::string value = text(name);
-  const auto found = std::find(choices.begin(), choices.end(), value);
-  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  std::string all;
-  for (const auto choice : choices)
-    all += (all.empty() ? "" : ", ") + std::string(choice);
+void OptionValues::refuse(std::string_view name, const std::string& must_be) const {
   throw Error(ExitCode::kUsage,
-              "--" + std::string(name) + " is '" + value + "' (must be one of " + all + ")");
+              "--" + std::string(name) + " is '" + text(name) + "' (must be " + must_be + ")");
 }
 
 OptionValues parse_options(const CommandSyntax& syntax, const std::vector<std::string>& words) {
   auto values = parse_words(syntax, words);
   if (const auto config = values.find("config"); config != values.end()) {
-    values.merge(parse_file(syntax, config->second));
+    values.merge(read_config_file(syntax, config->second));
   }
   for (const Option& option : syntax.options) {
     if (!option.default_value.empty()) values.emplace(option.name, option.default_value);
   }
   return OptionValues(syntax.name, std::move(values));
-}
-
-std::string help_text(const CommandSyntax& syntax) {
-  std::ostringstream out;
-  out << "usage: bulksim " << syntax.name << ' ' << syntax.usage << "\n\n"
-      << syntax.summary << "\n\n";
-  for (const Option& option : syntax.options) {
-    std::string left = option.short_name != 0 ? std::string("  -") + option.short_name + ", --"
-                                              : std::string("      --");
-    left += option.name;
-    if (option.kind == OptionKind::kValue) left += " X";
-    left.resize(std::max<std::size_t>(left.size() + 1, 28), ' ');
-    out << left << option.meaning;
-    if (!option.default_value.empty()) out << " [" << option.default_value << ']';
-    out << '\n';
-  }
-  return out.str();
-}
-
-std::optional<std::string> nearest(std::string_view word,
-                                   const std::vector<std::string>& candidates) {
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    // Levenshtein distance, one row of the table at a time
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t change = diagonal + (word[i] != candidate[j]);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace bulksim

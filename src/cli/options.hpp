@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bulksim {
@@ -15,6 +17,18 @@ enum class OptionKind {
   kFlag,   ///< --name
 };
 
+/// Where an option stands in --help, in this order.
+enum class OptionGroup {
+  kPlain,  ///< no heading: commands with few options
+  kInput,
+  kResult,
+  kSpeed,
+  kDurability,
+  kGeneral,
+  kRare,       ///< shown by --help-all only
+  kUnrelated,  ///< of compute, accepted but not needed here; shown by --help-all only
+};
+
 /// One option of a command.
 struct Option {
   std::string name;           ///< long name without dashes
@@ -22,15 +36,17 @@ struct Option {
   std::string default_value;  ///< shown in --help; empty: there is none
   std::string meaning;        ///< one line for --help
   OptionKind kind = OptionKind::kValue;
+  OptionGroup group = OptionGroup::kPlain;
 };
 
 /// Words on the command line of one command: what it takes and how it is shown in --help.
 struct CommandSyntax {
   std::string name;                      ///< "compute"
   std::string usage;                     ///< "ITEMS [QUERIES] -o OUT"
-  std::string summary;                   ///< one sentence
+  std::string summary;                   ///< `bulksim --help` shows its first sentence
   std::vector<std::string> positionals;  ///< names of options that words without a dash stand for
   std::vector<Option> options;
+  std::vector<std::string> examples = {};  ///< whole command lines
 };
 
 /// A whole number of at least 0, after which K, M, G or T (powers of 1024) may stand; nothing for
@@ -55,11 +71,28 @@ class OptionValues {
   /// A number of bytes or rows with an optional suffix K, M, G or T (powers of 1,024).
   std::int64_t size(std::string_view name, std::int64_t least) const;
   double real(std::string_view name, double least, double most) const;
-  /// One of `choices`; returns its place.
-  std::size_t choice(std::string_view name, const std::vector<std::string_view>& choices) const;
+  /// The value that belongs to the word: choice<Metric>("metric", {{"cosine", Metric::kCosine},
+  /// ..}).
+  template <class Value>
+  Value choice(std::string_view name,
+               std::initializer_list<std::pair<std::string_view, Value>> choices) const {
+    std::string all;
+    for (const auto& [word, value] : choices) {
+      if (word == text(name)) return value;
+      all += (all.empty() ? "" : ", ") + std::string(word);
+    }
+    refuse(name, "one of " + all);
+  }
+  /// What --json asks for; Format is an enumeration of kText and kJson.
+  template <class Format>
+  Format format() const {
+    return flag("json") ? Format::kJson : Format::kText;
+  }
   const std::map<std::string, std::string>& all() const { return values_; }
 
  private:
+  [[noreturn]] void refuse(std::string_view name, const std::string& must_be) const;
+
   std::string command_;
   std::map<std::string, std::string> values_;
 };
@@ -69,12 +102,5 @@ class OptionValues {
 /// A word too many, an option that is unknown (a near name is suggested) or lacks its value is an
 /// Error (64); the same in a configuration file is an Error (78) with file and line.
 OptionValues parse_options(const CommandSyntax& syntax, const std::vector<std::string>& words);
-
-/// Text of `bulksim COMMAND --help`.
-std::string help_text(const CommandSyntax& syntax);
-
-/// The candidate nearest to `word`, or nothing when none is near.
-std::optional<std::string> nearest(std::string_view word,
-                                   const std::vector<std::string>& candidates);
 
 }  // namespace bulksim

@@ -52,12 +52,14 @@ Partners parse_partners(const OptionValues& options) {
   const bool self_join = !options.has("queries");
   if (!self_join && (options.has("pairs") || options.flag("include-self"))) {
     throw Error(ExitCode::kUsage,
-                "--pairs and --include-self are for items that are compared with themselves: "
-                "leave QUERIES out");
+                "--pairs and --include-self apply only to items that are compared with themselves: "
+                "omit QUERIES");
   }
   if (!self_join) return Partners::kAll;
   const bool lists = options.has("top-k") || options.has("sample-per-query");
-  const bool both = options.has("pairs") ? options.choice("pairs", {"upper", "both"}) == 1 : lists;
+  const bool both = options.has("pairs")
+                        ? options.choice<bool>("pairs", {{"upper", false}, {"both", true}})
+                        : lists;
   if (options.flag("include-self")) return both ? Partners::kAll : Partners::kNotEarlier;
   return both ? Partners::kOthers : Partners::kLater;
 }
@@ -72,8 +74,8 @@ std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
     for (const char* name : {"pairs", "include-self", "queries-range", "items-range"}) {
       if (!options.has(name)) continue;
       throw Error(ExitCode::kUsage, "--" + std::string(name) +
-                                        " is about pairs: say which with --threshold, --nonzero "
-                                        "or --top-k");
+                                        " applies only to pairs: choose them with --threshold, "
+                                        "--nonzero or --top-k");
     }
     return std::nullopt;
   }
@@ -89,7 +91,7 @@ std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
   filter.queries = parse_rows(options, "queries-range");
   filter.items = parse_rows(options, "items-range");
   if (options.has("top-k") && options.has("sample-per-query")) {
-    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query exclude each other");
+    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query cannot be combined");
   }
   if (options.has("top-k")) {
     filter.keep = Keep::kBest;
@@ -109,42 +111,48 @@ void set_selection(const OptionValues& options, JobConfig& config) {
   if (!config.select) return;
   if (config.metric == Metric::kDot) {
     throw Error(ExitCode::kUsage,
-                "tiles are selected by cosines: --metric dot does not go with it");
+                "--select-mass and --select-share cannot be combined with --metric dot: tiles are "
+                "selected by cosines");
   }
   if (config.filter || config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn) {
     throw Error(
         ExitCode::kUsage,
-        "--select-mass and --select-share leave out parts of the full matrix: no pairs, and "
-        "no block sums, which need every score");
+        "--select-mass and --select-share apply only to the full matrix: they cannot be combined "
+        "with pairs, nor with block sums, which need every score");
   }
   if (config.zero_rows == ZeroRows::kNan) {
-    throw Error(ExitCode::kUsage,
-                "NaN marks what is not selected: --zero-rows nan does not go with it");
+    throw Error(
+        ExitCode::kUsage,
+        "--zero-rows nan cannot be combined with --select-mass or --select-share: NaN marks "
+        "what is not selected");
   }
 }
 
 void set_block_sums(const OptionValues& options, JobConfig& config) {
-  constexpr BlockSumsWanted kWanted[] = {BlockSumsWanted::kAuto, BlockSumsWanted::kOn,
-                                         BlockSumsWanted::kOff};
-  config.block_sums = kWanted[options.choice("block-sums", {"auto", "on", "off"})];
+  config.block_sums =
+      options.choice<BlockSumsWanted>("block-sums", {{"auto", BlockSumsWanted::kAuto},
+                                                     {"on", BlockSumsWanted::kOn},
+                                                     {"off", BlockSumsWanted::kOff}});
   config.softmax_scale = options.real("softmax-scale", kLeastSoftmaxScale, kMostSoftmaxScale);
-  config.mode = options.choice("mode", {"full", "blocks"}) == 1 ? Mode::kBlocks : Mode::kFull;
+  config.mode = options.choice<Mode>("mode", {{"full", Mode::kFull}, {"blocks", Mode::kBlocks}});
   if (config.mode == Mode::kBlocks && config.filter) {
     throw Error(ExitCode::kUsage,
-                "--mode blocks writes no pairs: leave --threshold, --nonzero, "
-                "--top-k and the like out");
+                "--mode blocks cannot be combined with pairs: omit --threshold, --nonzero, --top-k "
+                "and the like");
   }
   const bool asked = config.mode == Mode::kBlocks || config.block_sums == BlockSumsWanted::kOn;
   if (asked && config.metric == Metric::kDot) {
-    throw Error(ExitCode::kUsage, "block sums are for cosines: --metric dot does not go with them");
+    throw Error(ExitCode::kUsage,
+                "block sums are available only for cosines, not for --metric dot");
   }
   if (config.mode == Mode::kBlocks && config.block_sums == BlockSumsWanted::kOff) {
     throw Error(ExitCode::kUsage, "--mode blocks and --block-sums off leave nothing to write");
   }
   if (config.block_sums == BlockSumsWanted::kOn && config.filter) {
-    throw Error(ExitCode::kUsage,
-                "block sums need every score, and pairs skip most: compute them apart, with --mode "
-                "blocks");
+    throw Error(
+        ExitCode::kUsage,
+        "--block-sums on cannot be combined with pairs, which skip most scores: compute the "
+        "block sums separately, with --mode blocks");
   }
 }
 
@@ -153,8 +161,8 @@ void check_output_form(const JobConfig& config) {
   const bool wants_map =
       config.mode == Mode::kBlocks || config.select || config.block_sums == BlockSumsWanted::kOn;
   if (!wants_map || output_form(config.output) == OutputForm::kVersions) return;
-  throw Error(ExitCode::kUsage, "block sums and selections go into a folder, and '" +
-                                    config.output + "' is one file: give a folder to --output");
+  throw Error(ExitCode::kUsage, "block sums and selections are written to a folder, and '" +
+                                    config.output + "' is a file: give --output a folder");
 }
 
 /// Files that hold pairs cannot hold a matrix.
@@ -162,18 +170,19 @@ void check_output_suffix(const JobConfig& config) {
   if (config.filter || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv")))
     return;
   throw Error(ExitCode::kUsage, "'" + config.output +
-                                    "' is for pairs: say which with --threshold, --nonzero or "
-                                    "--top-k, or give a folder or NAME.h5");
+                                    "' can hold only pairs: choose them with --threshold, "
+                                    "--nonzero or --top-k, or give a folder or NAME.h5");
 }
 
 void set_keeping(const OptionValues& options, JobConfig& config) {
   constexpr double kMostDays = 36'500;
   constexpr double kMostSeconds = 86'400;
   config.repeat = options.flag("recompute") ? Repeat::kRecompute : Repeat::kReuse;
-  config.durability =
-      options.choice("durability", {"on", "off"}) == 0 ? Durability::kOn : Durability::kOff;
-  constexpr ReadBack kReadBacks[] = {ReadBack::kNone, ReadBack::kSample, ReadBack::kFull};
-  config.read_back = kReadBacks[options.choice("verify", {"none", "sample", "full"})];
+  config.durability = options.choice<Durability>(
+      "durability", {{"on", Durability::kOn}, {"off", Durability::kOff}});
+  config.read_back = options.choice<ReadBack>(
+      "verify",
+      {{"none", ReadBack::kNone}, {"sample", ReadBack::kSample}, {"full", ReadBack::kFull}});
   if (options.flag("guard")) config.guard = Guard::kOn;
   if (options.flag("accept-change")) config.guard = Guard::kAccept;
   config.keep = options.integer("keep", 1);
@@ -187,7 +196,7 @@ void set_keeping(const OptionValues& options, JobConfig& config) {
 
 std::optional<Selection> parse_selection(const OptionValues& options) {
   if (options.has("select-mass") && options.has("select-share")) {
-    throw Error(ExitCode::kUsage, "--select-mass and --select-share exclude each other");
+    throw Error(ExitCode::kUsage, "--select-mass and --select-share cannot be combined");
   }
   if (options.has("select-mass")) {
     return Selection{SelectBy::kMass, options.real("select-mass", 0, 1)};
@@ -203,7 +212,7 @@ JobConfig make_job_config(const OptionValues& options) {
   if (options.has("query-ids") && !options.has("queries")) {
     throw Error(
         ExitCode::kUsage,
-        "--query-ids needs queries of their own: without them the names of the items count");
+        "--query-ids applies only to QUERIES; without them the queries have the ids of the items");
   }
   return make_repair_config(options);
 }
@@ -218,8 +227,9 @@ JobConfig make_repair_config(const OptionValues& options) {
   config.query_ids = options.text("query-ids");
   config.keys = parse_keys(options);
   config.irregular = options.flag("strict") ? Irregular::kRefuse : Irregular::kAccept;
-  constexpr ZeroRows kPolicies[] = {ZeroRows::kZero, ZeroRows::kNan, ZeroRows::kError};
-  config.zero_rows = kPolicies[options.choice("zero-rows", {"zero", "nan", "error"})];
+  config.zero_rows = options.choice<ZeroRows>(
+      "zero-rows",
+      {{"zero", ZeroRows::kZero}, {"nan", ZeroRows::kNan}, {"error", ZeroRows::kError}});
   if (options.flag("strict")) config.zero_rows = ZeroRows::kError;
   config.dimensions = options.flag("pad-dims") ? Dimensions::kPad : Dimensions::kMustAgree;
   if (options.has("tile")) config.tile = parse_tile(options.text("tile"));
@@ -231,13 +241,17 @@ JobConfig make_repair_config(const OptionValues& options) {
   if (options.has("threads")) {
     config.threads = static_cast<int>(options.integer("threads", 1, kMostThreads));
   }
-  constexpr BackendWish kWishes[] = {BackendWish::kAuto, BackendWish::kCpu, BackendWish::kCuda};
-  config.backend = kWishes[options.choice("backend", {"auto", "cpu", "cuda"})];
-  config.metric = options.choice("metric", {"cosine", "dot"}) == 0 ? Metric::kCosine : Metric::kDot;
+  config.backend = options.choice<BackendWish>(
+      "backend",
+      {{"auto", BackendWish::kAuto}, {"cpu", BackendWish::kCpu}, {"cuda", BackendWish::kCuda}});
+  config.metric =
+      options.choice<Metric>("metric", {{"cosine", Metric::kCosine}, {"dot", Metric::kDot}});
   config.filter = parse_filter(options);
-  if (options.choice("dtype", {"float32", "float16"}) == 1) config.value_type = ValueType::kFloat16;
+  config.value_type = options.choice<ValueType>(
+      "dtype", {{"float32", ValueType::kFloat32}, {"float16", ValueType::kFloat16}});
   if (config.filter && config.value_type == ValueType::kFloat16) {
-    throw Error(ExitCode::kUsage, "--dtype float16 is for the full matrix: pairs have float32");
+    throw Error(ExitCode::kUsage,
+                "--dtype float16 applies only to the full matrix; the scores of pairs are float32");
   }
   set_block_sums(options, config);
   set_selection(options, config);

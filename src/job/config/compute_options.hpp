@@ -11,9 +11,6 @@ namespace bulksim {
 /// --select-mass or --select-share; nothing where neither is said.
 std::optional<Selection> parse_selection(const OptionValues& options);
 
-/// Options of `bulksim compute`.
-CommandSyntax compute_syntax();
-
 /// Builds the configuration; throws Error (64) with the option's name and what it must be.
 JobConfig make_job_config(const OptionValues& options);
 

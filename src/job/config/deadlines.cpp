@@ -38,9 +38,10 @@ Deadlines parse_deadlines(const std::string& text) {
     const bool known = field != fields.end() || equals == std::string::npos;
     if (status != std::errc{} || end != number.data() + number.size() || !(seconds >= 0.1) ||
         !known) {
-      throw Error(ExitCode::kUsage, "--deadlines has '" + word +
-                                        "' (must be init, read, tile, write or collective, '=' "
-                                        "and at least 0.1 seconds, or the seconds alone)");
+      throw Error(ExitCode::kUsage,
+                  "--deadlines has '" + word +
+                      "' (must be STEP=SECONDS with the step init, read, tile, write or "
+                      "collective, or SECONDS for all steps; at least 0.1)");
     }
     for (const auto& [name, value] : fields) {
       if (equals == std::string::npos || name == field->first) *value = seconds;

@@ -5,8 +5,6 @@
 
 namespace bulksim {
 
-/// Options of `bulksim import`.
-CommandSyntax import_syntax();
 /// `--keys`, which is the same in every command. Throws Error (64).
 VectorKeys parse_keys(const OptionValues& options);
 /// Throws Error (64) with the option's name and what it must be.

@@ -147,14 +147,34 @@ TEST_F(CommandLine, ErrorsAreOneLineWithTheirCode) {
 
 TEST_F(CommandLine, HelpListsEveryCommandAndEveryExitCode) {
   const auto help = run("--help");
-  const auto compute = run("compute --help");
 
   EXPECT_EQ(help.code, 0);
-  for (const char* word : {"compute", "show", "generate", "bench", "64", "75", "78"}) {
-    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  std::size_t place = 0;
+  for (const char* command :
+       {"compute", "estimate", "import", "plan", "export", "report", "show", "prune", "repair",
+        "status", "use", "verify", "versions", "bench", "generate"}) {
+    const std::size_t next = help.out.find("\n  " + std::string(command) + " ");
+    ASSERT_NE(next, std::string::npos) << command;
+    EXPECT_GT(next, place) << command;
+    place = next;
+    EXPECT_EQ(run(std::string(command) + " --help").code, 0) << command;
   }
-  EXPECT_EQ(compute.code, 0);
-  EXPECT_NE(compute.out.find("--zero-rows"), std::string::npos);
+  for (const char* code : {"64", "75", "78"})
+    EXPECT_NE(help.out.find(code), std::string::npos) << code;
+}
+
+TEST_F(CommandLine, ComputeHelpShowsGroupsAndHelpAllTheRest) {
+  const auto usual = run("compute --help");
+  const auto all = run("compute --help-all");
+
+  EXPECT_EQ(usual.code, 0);
+  for (const char* word :
+       {"\ninput:\n", "\nresult:\n", "\nspeed and memory:\n", "\nexamples:\n", "--zero-rows"}) {
+    EXPECT_NE(usual.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(usual.out.find("--commit-bytes"), std::string::npos);
+  EXPECT_EQ(all.code, 0);
+  EXPECT_NE(all.out.find("--commit-bytes"), std::string::npos);
 }
 
 TEST_F(CommandLine, LaunchedByAForeignMpiItStopsWithASentence) {

@@ -1,10 +1,15 @@
 #include "cli/options.hpp"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
+#include "cli/config_file.hpp"
+#include "cli/help.hpp"
 #include "core/text/format_text.hpp"
 #include "job/config/compute_options.hpp"
 #include "job/config/job_config.hpp"
+#include "job/config/option_table.hpp"
 #include "support/test_support.hpp"
 
 namespace bulksim::test {
@@ -39,7 +44,7 @@ TEST(Options, AbbreviationsAreNotGuessed) {
 }
 
 TEST(Options, AStrayWordIsRefused) {
-  expect_error(ExitCode::kUsage, {"words too many"}, [] { parse({"a", "b", "c", "-o", "x"}); });
+  expect_error(ExitCode::kUsage, {"too many arguments"}, [] { parse({"a", "b", "c", "-o", "x"}); });
 }
 
 TEST(Options, AMissingValueOrArgumentIsRefused) {
@@ -158,10 +163,33 @@ TEST(Options, TheShippedConfigurationNamesEveryOptionWithItsDefault) {
   const auto without = parse({"a", "-o", "x"});
 
   for (const Option& option : compute_syntax().options) {
-    if (option.name == "config" || option.name == "print-config" || option.name == "help") continue;
+    if (!is_setting(option.name)) continue;
     EXPECT_NE(text.find("\n" + option.name + " "), text.find("\n# " + option.name + " "))
         << option.name;
     EXPECT_EQ(shipped.text(option.name), without.text(option.name)) << option.name;
+  }
+}
+
+TEST(Options, TheShippedConfigurationsAreGeneratedFromTheTable) {
+  const bool write = std::getenv("BULKSIM_WRITE_CONFIGS") != nullptr;
+
+  for (const auto& [name, text] : shipped_configs()) {
+    const std::string path = std::string(BULKSIM_CONFIGS) + "/" + name;
+    if (write) std::ofstream(path) << text;
+    EXPECT_EQ(read_file(path), text)
+        << path << " differs from the table; BULKSIM_WRITE_CONFIGS=1 options_test writes it";
+  }
+}
+
+TEST(Options, TheNightlyConfigurationDiffersInGuardAndLogAlone) {
+  const auto defaults = parse({"a", "-o", "x"});
+  const auto nightly =
+      parse({"a", "-o", "x", "--config", std::string(BULKSIM_CONFIGS) + "/nightly.cfg"});
+
+  for (const Option& option : compute_syntax().options) {
+    const bool differs = option.name == "guard" || option.name == "log-format";
+    if (!is_setting(option.name)) continue;
+    EXPECT_EQ(nightly.text(option.name) != defaults.text(option.name), differs) << option.name;
   }
 }
 
@@ -169,6 +197,35 @@ TEST(Options, EveryShippedConfigurationIsValid) {
   for (const auto& entry : std::filesystem::directory_iterator(BULKSIM_CONFIGS)) {
     EXPECT_NO_THROW(make_job_config(parse({"a", "-o", "x", "--config", entry.path().string()})))
         << entry.path();
+  }
+}
+
+TEST(Help, RarelyNeededOptionsAreShownByHelpAllOnly) {
+  const std::string usual = help_text(compute_syntax());
+  const std::string all = help_text(compute_syntax(), HelpDetail::kAll);
+
+  EXPECT_EQ(usual.find("--commit-bytes"), std::string::npos);
+  EXPECT_NE(all.find("\nrarely needed:\n"), std::string::npos);
+  for (const Option& option : compute_syntax().options)
+    EXPECT_NE(all.find("--" + option.name), std::string::npos) << option.name;
+}
+
+TEST(Help, ACommandAcceptsEveryOptionOfComputeAndShowsThoseThatConcernIt) {
+  CommandSyntax plan = compute_syntax();
+  plan.options = options_of(ComputeCommand::kPlan);
+
+  EXPECT_EQ(parse_options(plan, {"a", "-o", "x", "--keep", "5"}).text("keep"), "5");
+  EXPECT_EQ(plan.options.size(), compute_syntax().options.size());
+  EXPECT_EQ(help_text(plan).find("--keep"), std::string::npos);
+  EXPECT_NE(help_text(plan, HelpDetail::kAll).find("--keep"), std::string::npos);
+}
+
+TEST(Help, RepairRefusesWhatTheVersionDecides) {
+  CommandSyntax repair = compute_syntax();
+  repair.options = options_of(ComputeCommand::kRepair);
+
+  for (const char* word : {"--tile=1x1", "--parts=1", "--recompute", "--pad-dims"}) {
+    expect_error(ExitCode::kUsage, {"unknown option"}, [&] { parse_options(repair, {word}); });
   }
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.hpp"
+
+namespace bulksim {
+
+/// Which options a help text shows.
+enum class HelpDetail {
+  kUsual,  ///< --help
+  kAll,    ///< --help-all
+};
+
+/// Text of `bulksim COMMAND --help`.
+std::string help_text(const CommandSyntax& syntax, HelpDetail detail = HelpDetail::kUsual);
+
+/// The help text that was asked for; empty where none was.
+std::string requested_help(const CommandSyntax& syntax, const OptionValues& options);
+
+/// The heading of a group; empty for plain options.
+std::string_view heading_of(OptionGroup group);
+
+/// The options in the order of their groups, and as they were within a group.
+std::vector<Option> by_group(std::vector<Option> options);
+
+/// The first sentence of a text.
+std::string first_sentence(const std::string& text);
+
+}  // namespace bulksim

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+
+namespace bulksim {
+
+/// The commands that take the options of compute.
+enum class ComputeCommand : unsigned { kCompute = 1, kPlan = 2, kEstimate = 4, kRepair = 8 };
+
+/// Their options. Those that do not concern `command` are accepted, but shown by --help-all only.
+std::vector<Option> options_of(ComputeCommand command);
+
+/// `bulksim compute`.
+CommandSyntax compute_syntax();
+
+/// A file in configs/ that is generated from the table.
+struct ShippedConfig {
+  std::string name;  ///< "compute.cfg"
+  std::string text;
+};
+
+/// configs/compute.cfg, which sets every option to its default, and configs/nightly.cfg.
+std::vector<ShippedConfig> shipped_configs();
+
+}  // namespace bulksim
