@@ -30,8 +30,9 @@ CommandSyntax syntax() {
   syntax.options.push_back({"against", 0, "",
                             "result with the exact map: also print the recall of the selection",
                             OptionKind::kValue, OptionGroup::kResult});
-  syntax.options.push_back(json_option());
-  syntax.options.back().group = OptionGroup::kGeneral;
+  Option json = json_option();
+  json.group = OptionGroup::kGeneral;
+  syntax.options.insert(syntax.options.begin(), json);
   syntax.examples = {"bulksim estimate items.npz queries.npz --select-mass 0.9"};
   return syntax;
 }

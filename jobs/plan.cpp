@@ -18,8 +18,9 @@ CommandSyntax syntax() {
       "Computes a few tiles to measure the time, and leaves nothing behind. Accepts every option "
       "of compute; --help-all also lists those that do not change the plan.";
   syntax.options = options_of(ComputeCommand::kPlan);
-  syntax.options.push_back(json_option());
-  syntax.options.back().group = OptionGroup::kGeneral;
+  Option json = json_option();
+  json.group = OptionGroup::kGeneral;
+  syntax.options.insert(syntax.options.begin(), json);
   syntax.examples = {"bulksim plan items.npz queries.npz -o out/ --memory 16G"};
   return syntax;
 }

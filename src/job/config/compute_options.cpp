@@ -74,8 +74,8 @@ std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
     for (const char* name : {"pairs", "include-self", "queries-range", "items-range"}) {
       if (!options.has(name)) continue;
       throw Error(ExitCode::kUsage, "--" + std::string(name) +
-                                        " applies only to pairs: choose them with --threshold, "
-                                        "--nonzero or --top-k");
+                                        " requires --threshold, --below, --nonzero, --top-k or "
+                                        "--sample-per-query, which choose pairs");
     }
     return std::nullopt;
   }
