@@ -37,27 +37,23 @@ std::map<std::string, std::string> read_config_file(const CommandSyntax& syntax,
   std::map<std::string, std::string> values;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
-    const auto place = "'" + path + "', line " + std::to_string(number) + ": ";
+    const auto refuse = [&](const std::string& reason) {
+      throw Error(ExitCode::kConfig,
+                  "'" + path + "', line " + std::to_string(number) + ": " + reason);
+    };
     const std::string text = trimmed(std::string_view(line).substr(0, line.find('#')));
     if (text.empty()) continue;
     const auto equals = text.find('=');
-    if (equals == std::string::npos) {
-      throw Error(ExitCode::kConfig, place + "'" + text + "' is not of the form name = value");
-    }
+    if (equals == std::string::npos) refuse("'" + text + "' is not of the form name = value");
     const std::string name = trimmed(text.substr(0, equals));
     const auto known = std::find_if(syntax.options.begin(), syntax.options.end(),
                                     [&](const Option& option) { return option.name == name; });
-    if (known == syntax.options.end()) {
-      throw Error(ExitCode::kConfig, place + unknown_option(syntax, name));
-    }
+    if (known == syntax.options.end()) refuse(unknown_option(syntax, name));
     std::string value = trimmed(text.substr(equals + 1));
-    if (known->kind == OptionKind::kFlag && value != "on" && value != "off") {
-      throw Error(ExitCode::kConfig, place + name + " must be on or off");
-    }
-    if (value == "off" && known->kind == OptionKind::kFlag) value.clear();
-    if (!values.emplace(name, value).second) {
-      throw Error(ExitCode::kConfig, place + name + " is set twice");
-    }
+    const bool is_flag = known->kind == OptionKind::kFlag;
+    if (is_flag && value != "on" && value != "off") refuse(name + " must be on or off");
+    if (is_flag && value == "off") value.clear();
+    if (!values.emplace(name, value).second) refuse(name + " is set twice");
   }
   return values;
 }
