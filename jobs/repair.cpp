@@ -17,8 +17,8 @@ CommandSyntax syntax() {
       .summary =
           "Makes a new version of a damaged one. What is intact is shared with it; damaged "
           "tiles are computed again from the inputs that its report names, or from those "
-          "given here. The version decides what is computed: options of compute that say this "
-          "are accepted, but only --help-all lists them.",
+          "given here. The version decides what is computed: options of compute that choose this "
+          "are accepted but not needed, and listed by --help-all.",
       .positionals = {"output", "items", "queries"},
       .options = options_of(ComputeCommand::kRepair),
       .examples = {"bulksim verify out/ || bulksim repair out/"}};
