@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "formats/spmat.hpp"
+#include "formats/spmat/spmat.hpp"
 #include "sparse/synthetic_corpus.hpp"
 
 namespace bulksim {

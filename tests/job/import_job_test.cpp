@@ -10,8 +10,8 @@
 
 #include "bulksim/core/types.hpp"
 #include "comm/communicator.hpp"
-#include "formats/column_map.hpp"
-#include "formats/text_lines.hpp"
+#include "formats/shared/column_map.hpp"
+#include "formats/shared/text_lines.hpp"
 #include "job/input/import_matrix.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/survey.hpp"

@@ -14,16 +14,16 @@
 
 namespace bulksim {
 
-/// What a file says of the matrix in it.
+/// The properties of a matrix that its file gives.
 struct MatrixInfo {
   std::string path;
   std::string format;  ///< "spmat", "store"
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t nnz = 0;                ///< stored entries
-  std::optional<Digest> vocabulary;    ///< digest of the terms that name the columns, if any do
-  bool has_ids = false;                ///< the rows have names
-  bool ends_with_last_column = false;  ///< the file does not say how many columns there are
+  std::optional<Digest> vocabulary;    ///< digest of the terms of the columns, if there are any
+  bool has_ids = false;                ///< the rows have ids
+  bool ends_with_last_column = false;  ///< the file does not give the number of columns
 };
 
 /// Sparse rows in a file, read by ranges. Any number of threads may read at once.
@@ -35,35 +35,25 @@ class MatrixSource {
   virtual ~MatrixSource() = default;
 
   virtual const MatrixInfo& info() const = 0;
-  /// Rows [range.begin, range.end) as stored, in `out` (whose memory is used again): order,
-  /// duplicates and zeros as they are. Every column is checked against `columns` and every value
-  /// for being finite; what is wrong is an Error (65) with file, row and entry.
+  /// Rows [range.begin, range.end) as stored, in `out` (whose memory is reused): order, duplicates
+  /// and zeros as they are. Columns must be below `columns` and values finite; a fault is an
+  /// Error (65) with file, row and entry.
   virtual void read(RowRange range, CsrMatrix& out) const = 0;
-  /// What is known of the canonical rows without reading them; null where they have to be read.
+  /// What is known about the canonical rows without reading them; null when they must be read.
   virtual const RowSurvey* survey() const = 0;
-  /// Names of the rows, one a row, or none at all.
+  /// Ids of the rows, one per row, or none at all.
   virtual StringTable ids() const = 0;
-  /// Names of the columns, one a column, or none at all.
+  /// Terms of the columns, one per column, or none at all.
   virtual StringTable terms() const = 0;
 };
 
-/// Formats by the names of files.
-enum class MatrixFormat {
-  kSpmat,  ///< .csr
-  kStore,  ///< .h5, made by an import
-  kNpz,    ///< .npz of scipy
-  kJsonl,  ///< .jsonl, .jsonl.gz, or a folder of them
-};
-
-/// Throws Error (66) when there is nothing of that name and Error (65) when its name belongs to no
-/// known format.
-MatrixFormat format_of(FileCalls& calls, const std::string& path);
-
-/// Whether files of a format are read by ranges of rows; the others are imported first.
-bool is_read_by_ranges(MatrixFormat format);
-
-/// Opens a matrix that is read by ranges; throws as `format_of`, and Error (65) when the file is
-/// damaged or has to be imported first.
+/// Opens a matrix that is read by ranges, in the format that its name says. Throws Error (66) when
+/// there is nothing of that name, and Error (65) when its format is not known, when it is damaged
+/// and when it has to be imported first.
 std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& path);
+
+/// The same for a file that errors call by another name, as its user does.
+std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& path,
+                                          const std::string& name);
 
 }  // namespace bulksim

@@ -1,3 +1,5 @@
+#include "formats/jsonl/jsonl.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -9,9 +11,9 @@
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/types.hpp"
 #include "formats/jsonl/jsonl_parser.hpp"
-#include "formats/line_reader.hpp"
-#include "formats/row_stream.hpp"
-#include "formats/term_table.hpp"
+#include "formats/shared/input_files.hpp"
+#include "formats/shared/line_reader.hpp"
+#include "formats/shared/term_table.hpp"
 
 namespace bulksim {
 
@@ -19,14 +21,13 @@ namespace {
 
 std::vector<std::string> files_of(FileCalls& calls, const std::string& path) {
   if (!is_directory(calls, path)) return {path};
-  std::vector<std::string> files;
-  for (const std::string& name : list_directory(calls, path)) {
-    if (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) files.push_back(path + "/" + name);
-  }
+  std::vector<std::string> files = names_with_suffix(calls, path, kJsonlSuffixes);
   if (files.empty()) {
     throw Error(ExitCode::kDataError,
-                "the folder '" + path + "' holds no .jsonl and no .jsonl.gz file");
+                "the folder '" + path + "' contains no .jsonl or .jsonl.gz file");
   }
+  for (std::string& file : files)
+    file = path + "/" + file;
   return files;
 }
 
@@ -34,7 +35,7 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-/// The vectors of several files, one behind the other.
+/// The vectors of several files, one file after the other.
 class VectorReader {
  public:
   VectorReader(FileCalls& calls, std::vector<std::string> files)
@@ -62,7 +63,7 @@ class VectorReader {
     }
   }
 
-  /// "'items.jsonl', line 12" of the vector that came last.
+  /// "'items.jsonl', line 12" of the last vector.
   std::string place() const { return lines_->place(); }
   double progress() const {
     const std::int64_t used = used_ + (lines_ ? lines_->used() : 0);
@@ -77,10 +78,10 @@ class VectorReader {
   JsonlParser parser_;
   std::function<std::string()> place_ = [this] { return place(); };
   std::int64_t total_ = 0;
-  std::int64_t used_ = 0;  // by the files that are finished
+  std::int64_t used_ = 0;  // bytes of the files that are finished
 };
 
-/// Which columns keys stand for.
+/// Maps keys to columns.
 class KeyColumns {
  public:
   KeyColumns() = default;
@@ -100,7 +101,7 @@ class KeyColumns {
   throw Error(ExitCode::kDataError, vectors.place() + ", key '" + std::string(key) + "' " + what);
 }
 
-/// Keys are decimal numbers; there are as many columns as the largest of them asks for.
+/// Keys are decimal column numbers; the largest of them is the last column.
 class IndexColumns final : public KeyColumns {
  public:
   void append(std::span<const std::string_view> keys, const VectorReader& vectors,
@@ -109,7 +110,7 @@ class IndexColumns final : public KeyColumns {
       Column column = 0;
       const auto [end, status] = std::from_chars(key.data(), key.data() + key.size(), column);
       if (status != std::errc{} || end != key.data() + key.size()) {
-        refuse_key(vectors, key, "is no number of a column (0 to 4294967295)");
+        refuse_key(vectors, key, "is not a column number (0 to 4294967295)");
       }
       count_ = std::max(count_, std::int64_t{column} + 1);
       out.push_back(column);
@@ -122,7 +123,7 @@ class IndexColumns final : public KeyColumns {
   std::int64_t count_ = 0;
 };
 
-/// Keys are terms of a list that is given.
+/// Keys are terms of a given list.
 class ListedColumns final : public KeyColumns {
  public:
   ListedColumns(const StringTable& terms, std::string path) : path_(std::move(path)) {
@@ -135,7 +136,7 @@ class ListedColumns final : public KeyColumns {
               std::vector<Column>& out) override {
     for (const std::int64_t column : table_.find_all(keys)) {
       if (column == TermTable::kAbsent) {
-        refuse_key(vectors, first_absent(keys), "is no term of the vocabulary '" + path_ + "'");
+        refuse_key(vectors, first_absent(keys), "is not a term of the vocabulary '" + path_ + "'");
       }
       out.push_back(static_cast<Column>(column));
     }
@@ -174,8 +175,8 @@ class CollectedColumns final : public KeyColumns {
       if (number == TermTable::kAbsent) {
         throw Error(ExitCode::kTemporary,
                     vectors.place() +
-                        " has changed while it was read: it has a new key; run the same command "
-                        "again");
+                        " has changed while it was being read: it has a new key; run the same "
+                        "command again");
       }
       out.push_back(columns_[static_cast<std::size_t>(number)]);
     }
@@ -196,13 +197,13 @@ class CollectedColumns final : public KeyColumns {
 
 class JsonlStream final : public RowStream {
  public:
-  JsonlStream(FileCalls& calls, const std::string& path, JsonlIds ids,
+  JsonlStream(FileCalls& calls, const std::string& path, RowIds ids,
               std::unique_ptr<KeyColumns> columns)
       : vectors_(calls, files_of(calls, path)), columns_(std::move(columns)), read_ids_(ids) {
     info_.path = path;
     info_.format = "jsonl";
     info_.columns = columns_->count();
-    info_.has_ids = ids == JsonlIds::kRead;
+    info_.has_ids = ids == RowIds::kRead;
     terms_ = columns_->terms();
     if (!terms_.empty()) info_.vocabulary = terms_.digest();
     info_.ends_with_last_column = terms_.empty();
@@ -216,11 +217,11 @@ class JsonlStream final : public RowStream {
   bool next(CsrMatrix& out) override {
     out.clear();
     const JsonlPart part =
-        read_ids_ == JsonlIds::kRead ? JsonlPart::kIdAndWeights : JsonlPart::kWeights;
+        read_ids_ == RowIds::kRead ? JsonlPart::kIdAndWeights : JsonlPart::kWeights;
     while (out.rows() < kRowBlockRows) {
       const JsonlVector* vector = vectors_.next(part);
       if (vector == nullptr) break;
-      if (read_ids_ == JsonlIds::kRead) add_id(vector->id);
+      if (read_ids_ == RowIds::kRead) add_id(vector->id);
       append(*vector, out);
     }
     info_.rows += out.rows();
@@ -235,11 +236,10 @@ class JsonlStream final : public RowStream {
     const std::int64_t before = ids_.insert(id);
     if (before == row) return;
     throw Error(ExitCode::kDataError, vectors_.place() + ": the id '" + id +
-                                          "' is already that of row " + std::to_string(before));
+                                          "' is already the id of row " + std::to_string(before));
   }
 
-  /// A JSON object has no order, so its entries are put in that of the columns; duplicates keep
-  /// theirs.
+  /// A JSON object has no order, so its entries are sorted by column; duplicates keep their order.
   void append(const JsonlVector& vector, CsrMatrix& out) {
     const std::size_t begin = out.values.size();
     columns_->append(vector.keys, vectors_, out.col_indices);
@@ -259,7 +259,7 @@ class JsonlStream final : public RowStream {
 
   VectorReader vectors_;
   std::unique_ptr<KeyColumns> columns_;
-  JsonlIds read_ids_;
+  RowIds read_ids_;
   MatrixInfo info_;
   TermTable ids_;
   StringTable terms_;
@@ -267,7 +267,7 @@ class JsonlStream final : public RowStream {
 };
 
 std::unique_ptr<KeyColumns> make_columns(FileCalls& calls, const std::string& path,
-                                         const JsonlOptions& options) {
+                                         const RowStreamOptions& options) {
   if (options.keys == VectorKeys::kIndices) return std::make_unique<IndexColumns>();
   if (options.vocabulary) {
     return std::make_unique<ListedColumns>(*options.vocabulary, options.vocabulary_path);
@@ -278,7 +278,7 @@ std::unique_ptr<KeyColumns> make_columns(FileCalls& calls, const std::string& pa
 }  // namespace
 
 std::unique_ptr<RowStream> open_jsonl(FileCalls& calls, const std::string& path,
-                                      JsonlOptions options) {
+                                      const RowStreamOptions& options) {
   return std::make_unique<JsonlStream>(calls, path, options.ids,
                                        make_columns(calls, path, options));
 }

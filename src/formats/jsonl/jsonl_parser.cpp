@@ -3,7 +3,7 @@
 #include <simdjson.h>
 
 #include "bulksim/core/error.hpp"
-#include "formats/line_reader.hpp"
+#include "formats/shared/line_reader.hpp"
 
 namespace bulksim {
 
@@ -13,7 +13,7 @@ namespace json = simdjson::ondemand;
 
 static_assert(kLinePadding >= simdjson::SIMDJSON_PADDING);
 
-/// One line on its way into a JsonlVector.
+/// Parses one line into a JsonlVector.
 class LineParser {
  public:
   LineParser(json::parser& parser, JsonlVector& out, JsonlPart part,
@@ -42,7 +42,7 @@ class LineParser {
         has_id = true;
       }
     }
-    // a document that was read to its end has no location any more
+    // a document that was read to its end has no current location
     if (!document.current_location().error()) fail("something follows the object");
     if (!has_vector) fail("it has no \"vector\"");
     if (!has_id && part_ == JsonlPart::kIdAndWeights) {
@@ -63,7 +63,7 @@ class LineParser {
       if (part_ == JsonlPart::kKeys) continue;
       double weight = 0.0;
       if (field.value().get_double().get(weight) != simdjson::SUCCESS) {
-        fail("key '" + std::string(key) + "': the weight is no finite number");
+        fail("key '" + std::string(key) + "': the weight is not a finite number");
       }
       out_.weights.push_back(weight);
     }
@@ -73,11 +73,11 @@ class LineParser {
     json::json_type type{};
     if (value.type().get(type) == simdjson::SUCCESS) {
       if (type == json::json_type::array) {
-        fail("its vector is an array: dense vectors are not read");
+        fail("its vector is an array: dense vectors are not supported");
       }
       if (type == json::json_type::null) fail("its vector is null");
     }
-    fail("its vector is no object");
+    fail("its vector is not an object");
   }
 
   void read_id(json::value value) {
@@ -91,7 +91,7 @@ class LineParser {
     } else if (value.get_uint64().get(large) == simdjson::SUCCESS) {
       out_.id = std::to_string(large);
     } else {
-      fail("its id is neither a text nor an integer");
+      fail("its id is neither a string nor an integer");
     }
   }
 
@@ -100,8 +100,8 @@ class LineParser {
   }
   [[noreturn, gnu::cold]] void refuse_json(simdjson::error_code error) const {
     if (error == simdjson::UTF8_ERROR) fail("it is not valid UTF-8");
-    fail(std::string("it is no JSON object, or is cut short (") + simdjson::error_message(error) +
-         ")");
+    fail(std::string("it is not a JSON object, or is truncated (") +
+         simdjson::error_message(error) + ")");
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ExitCode::kDataError, place_() + ": " + what);

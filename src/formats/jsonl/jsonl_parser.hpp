@@ -10,28 +10,28 @@
 
 namespace bulksim {
 
-/// What is wanted of a line besides the keys of its vector.
+/// What is read of a line besides the keys of its vector.
 enum class JsonlPart {
   kKeys,         ///< nothing
   kWeights,      ///< the weights
-  kIdAndWeights  ///< the weights and the name of the row
+  kIdAndWeights  ///< the weights and the id of the row
 };
 
-/// The vector of one line. Everything refers to memory of the parser, until its next line.
+/// The vector of one line. It refers to memory of the parser, valid until its next line.
 struct JsonlVector {
   std::string id;
   std::vector<std::string_view> keys;
   std::vector<double> weights;
 };
 
-/// Takes a vector from a JSON object.
+/// Reads the vector of a JSON object.
 class JsonlParser {
  public:
   JsonlParser();
   ~JsonlParser();
 
-  /// `line` has `kLinePadding` readable bytes behind it; `place()` says in an Error (65) where it
-  /// is from.
+  /// `line` is followed by `kLinePadding` readable bytes; `place()` is its location for an
+  /// Error (65).
   const JsonlVector& parse(std::string_view line, JsonlPart part,
                            const std::function<std::string()>& place);
 

@@ -16,9 +16,9 @@ namespace bulksim {
 namespace {
 
 constexpr std::size_t kElementsAtOnce = 16384;
-constexpr std::uint32_t kMostHeader = 10'000;  // as numpy itself has it
+constexpr std::uint32_t kMostHeader = 10'000;  // the limit of numpy itself
 
-/// Eight bits of truth, and sixteen of float.
+/// Elements of type b1 and f2.
 struct Bool {
   std::uint8_t bits;
 };
@@ -53,7 +53,7 @@ template <class T>
 bool convert(T from, double& to) {
   to = to_double(from);
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
-    // 2^64 and 2^63 are float64 numbers, but no integers of these types
+    // 2^64 and 2^63 are float64 numbers, but not integers of these types
     return std::fabs(to) < 0x1p63 && static_cast<T>(to) == from;
   }
   return true;
@@ -73,7 +73,8 @@ std::string read_header_text(ZipMemberReader& content) {
   content.read(bytes.first(8));
   const bool magic = std::memcmp(start.data(), "\x93NUMPY", 6) == 0;
   if (!magic || start[6] < 1 || start[6] > 3) {
-    throw Error(ExitCode::kDataError, content.shown() + " is no .npy array of version 1, 2 or 3");
+    throw Error(ExitCode::kDataError,
+                content.shown() + " is not an .npy array of version 1, 2 or 3");
   }
   const std::size_t length_bytes = start[6] == 1 ? 2 : 4;
   content.read(bytes.subspan(8, length_bytes));
@@ -98,7 +99,7 @@ NpyReader::NpyReader(const ZipArchive& archive, const ZipMember& member)
   std::int64_t bytes = 0;
   if (left_ < 0 || __builtin_mul_overflow(left_, size, &bytes) || bytes != content_.left()) {
     fail("has " + std::to_string(content_.left()) +
-         " bytes of elements, which is not what its shape takes");
+         " bytes of elements, which does not match its shape");
   }
 }
 
@@ -114,7 +115,7 @@ void NpyReader::read_as(std::span<To> to) {
       std::memcpy(&value, &raw_[i * sizeof(T)], sizeof value);
       good &= convert(header_.type.swapped ? reversed(value) : value, to[i]);
     }
-    if (!good) fail("holds a number that is too large to be taken exactly");
+    if (!good) fail("contains a number that is too large to be represented exactly");
     to = to.subspan(count);
     left_ -= static_cast<std::int64_t>(count);
   }
@@ -138,11 +139,11 @@ void NpyReader::read_any(std::span<To> to) {
     if (is('f', 4)) return read_as<float>(to);
     if (is('f', 8)) return read_as<double>(to);
     if (is('b', 1)) return read_as<Bool>(to);
-    fail("has elements of the type '" + type.text +
-         "', which are no values (f2, f4, f8, b1 or "
-         "integers)");
+    fail("has elements of type '" + type.text +
+         "', which cannot be values (f2, f4, f8, b1 and "
+         "integers can)");
   }
-  fail("has elements of the type '" + type.text + "', which are no integers");
+  fail("has elements of type '" + type.text + "', which are not integers");
 }
 
 void NpyReader::read(std::span<double> to) {
@@ -154,7 +155,7 @@ void NpyReader::read(std::span<std::int64_t> to) {
 
 std::string NpyReader::read_text() {
   const NpyType& type = header_.type;
-  if (left_ != 1 || (type.kind != 'S' && type.kind != 'U')) fail("is no text");
+  if (left_ != 1 || (type.kind != 'S' && type.kind != 'U')) fail("is not a string");
   std::vector<std::byte> bytes(static_cast<std::size_t>(content_.left()));
   content_.read(bytes);
   std::string text;

@@ -10,15 +10,15 @@
 
 namespace bulksim {
 
-/// Type of the elements of an array: '<f8' and its like.
+/// Type of the elements of an array, such as '<f8'.
 struct NpyType {
-  char kind = 0;  ///< f, i, u, b; S and U for texts
+  char kind = 0;  ///< f, i, u, b; S and U for strings
   int bytes = 0;
-  bool swapped = false;  ///< of the other byte order
-  std::string text;      ///< as the file has it
+  bool swapped = false;  ///< elements have the other byte order
+  std::string text;      ///< as in the file
 };
 
-/// What an .npy file begins with.
+/// The header of an .npy file.
 struct NpyHeader {
   NpyType type;
   bool fortran_order = false;
@@ -27,7 +27,7 @@ struct NpyHeader {
   std::int64_t count() const;  ///< elements; -1 beyond 64 bits
 };
 
-/// Reads the text of a header, "{'descr': '<f8', ...}"; `shown` begins every Error (65).
+/// Reads the text of a header, "{'descr': '<f8', ...}"; every Error (65) starts with `shown`.
 NpyHeader parse_npy_header(const std::string& text, const std::string& shown);
 
 /// An array in an archive, read element by element in its order.
@@ -40,11 +40,11 @@ class NpyReader {
   const std::string& shown() const { return content_.shown(); }
   std::int64_t left() const { return left_; }  ///< elements
 
-  /// Values as float64. An integer that is no float64 is an Error (65).
+  /// Values as float64. An integer that float64 cannot represent is an Error (65).
   void read(std::span<double> to);
   /// Integers; the element type must be an integer type.
   void read(std::span<std::int64_t> to);
-  /// The one element of an array of texts.
+  /// The only element of an array of strings.
   std::string read_text();
   void skip(std::int64_t elements);
   /// Reads to the end, where the checksum is compared.

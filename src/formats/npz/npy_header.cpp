@@ -9,7 +9,7 @@ namespace bulksim {
 
 namespace {
 
-/// Reads the one kind of Python dict that a header is: texts, True and False, tuples of integers.
+/// Reads the only kind of Python dict that a header may be: strings, True, False, integer tuples.
 class HeaderParser {
  public:
   HeaderParser(const std::string& text, const std::string& shown) : rest_(text), shown_(shown) {}
@@ -49,12 +49,12 @@ class HeaderParser {
   NpyType type() {
     skip_space();
     if (!rest_.empty() && rest_.front() == '[') {
-      throw Error(ExitCode::kDataError, shown_ + " holds records, not numbers");
+      throw Error(ExitCode::kDataError, shown_ + " contains records, not numbers");
     }
     NpyType type;
     type.text = quoted();
     if (type.text.find('O') != std::string::npos) {
-      throw Error(ExitCode::kDataError, shown_ + " holds Python objects (pickle, '" + type.text +
+      throw Error(ExitCode::kDataError, shown_ + " contains Python objects (pickle, '" + type.text +
                                             "'), which are never loaded");
     }
     std::string_view text = type.text;
@@ -80,7 +80,7 @@ class HeaderParser {
       skip_space();
       std::int64_t number = 0;
       const auto [end, status] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
-      if (status != std::errc{} || number < 0 || numbers.size() > 32) fail("has no good shape");
+      if (status != std::errc{} || number < 0 || numbers.size() > 32) fail("has an invalid shape");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       take('L');  // Python 2 wrote long integers that way
       numbers.push_back(number);
@@ -104,9 +104,9 @@ class HeaderParser {
 
   std::string quoted() {
     skip_space();
-    if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) fail("is no dict");
+    if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) fail("is not a dict");
     const std::size_t end = rest_.find(rest_.front(), 1);
-    if (end == std::string_view::npos) fail("has a text without an end");
+    if (end == std::string_view::npos) fail("has an unterminated string");
     std::string text(rest_.substr(1, end - 1));
     rest_.remove_prefix(end + 1);
     return text;

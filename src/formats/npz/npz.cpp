@@ -1,3 +1,5 @@
+#include "formats/npz/npz.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -6,9 +8,8 @@
 #include <vector>
 
 #include "bulksim/core/types.hpp"
-#include "formats/entry_stream.hpp"
 #include "formats/npz/npz_file.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/shared/entry_stream.hpp"
 
 namespace bulksim {
 
@@ -79,7 +80,7 @@ class CsrStream final : public RowStream {
     refuse_value(values_.shown() + where, rows.values[at]);
   }
 
-  /// Reads what lies behind the last row, since checksums are those of whole members.
+  /// Reads what follows the last row: the checksums cover whole members.
   void finish() {
     columns_.finish();
     values_.finish();
@@ -98,7 +99,8 @@ class CsrStream final : public RowStream {
 
 }  // namespace
 
-std::unique_ptr<RowStream> open_npz(FileCalls& calls, const std::string& path) {
+std::unique_ptr<RowStream> open_npz(FileCalls& calls, const std::string& path,
+                                    const RowStreamOptions& /*options*/) {
   auto npz = std::make_unique<NpzFile>(calls, path);
   if (npz->format() == "csr") return std::make_unique<CsrStream>(std::move(npz));
   MatrixInfo info = npz->info();

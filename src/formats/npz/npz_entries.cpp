@@ -41,7 +41,7 @@ class NpzEntries : public EntryStream {
  protected:
   /// Fills the columns of the next entries.
   virtual void read_columns(std::span<std::int64_t> columns) = 0;
-  /// Sees to what lies behind the last entry.
+  /// Reads and checks what follows the last entry.
   virtual void finish() = 0;
 
   const MatrixInfo& info() const { return info_; }
@@ -110,12 +110,12 @@ class CscEntries final : public NpzEntries {
 
   OffsetReader offsets_;
   std::vector<std::int64_t> ends_;  // of some columns
-  std::size_t next_end_ = 0;        // the first of them that was not used
+  std::size_t next_end_ = 0;        // the first of them that is not used yet
   std::int64_t column_ = -1;
   std::int64_t end_ = 0;  // of the entries of `column_`
 };
 
-/// Rows and columns in arrays of their own.
+/// Rows and columns in separate arrays.
 class CooEntries final : public NpzEntries {
  public:
   CooEntries(const NpzFile& npz, NpyReader rows, NpyReader columns)
@@ -137,7 +137,7 @@ std::unique_ptr<EntryStream> open_coo(const NpzFile& npz) {
     expect_one_each(columns, count);
     return std::make_unique<CooEntries>(npz, std::move(rows), std::move(columns));
   }
-  // one array of two rows: those of all entries, then their columns
+  // one array of two rows: the rows of all entries, then their columns
   NpyReader rows = npz.open("coords.npy");
   NpyReader columns = npz.open("coords.npy");
   if (rows.header().shape != std::vector<std::int64_t>{2, count} || rows.header().fortran_order) {

@@ -57,9 +57,10 @@ void NpzFile::read_shape() {
   array.read(std::span<std::int64_t>(shape));
   if (shape[0] < 0 || shape[1] < 0 || shape[1] > kMostColumns ||
       shape[0] >= std::numeric_limits<std::int64_t>::max() / 16) {
-    throw Error(ExitCode::kDataError,
-                array.shown() + ": no matrix has " + std::to_string(shape[0]) + " rows and " +
-                    std::to_string(shape[1]) + " columns (at most 2^32 columns are read)");
+    throw Error(ExitCode::kDataError, array.shown() + ": a matrix cannot have " +
+                                          std::to_string(shape[0]) + " rows and " +
+                                          std::to_string(shape[1]) +
+                                          " columns (at most 2^32 columns are supported)");
   }
   info_.path = archive_.path();
   info_.format = "npz, " + format_;

@@ -7,13 +7,13 @@
 
 #include "bulksim/core/file.hpp"
 #include "bulksim/formats/matrix_source.hpp"
-#include "formats/entry_stream.hpp"
 #include "formats/npz/npy.hpp"
+#include "formats/shared/entry_stream.hpp"
 
 namespace bulksim {
 
-/// An archive of scipy.sparse.save_npz and what its small members say. Everything that is wrong is
-/// an Error (65) that names the member.
+/// An archive of scipy.sparse.save_npz, and the content of its small members. Every fault is an
+/// Error (65) that names the member.
 class NpzFile {
  public:
   NpzFile(FileCalls& calls, const std::string& path);
@@ -52,10 +52,10 @@ class OffsetReader {
   std::int64_t group_number_ = 0;
 };
 
-/// Throws Error (65) unless an array has `count` more numbers, one an entry.
+/// Throws Error (65) unless an array has `count` more numbers, one per entry.
 void expect_one_each(const NpyReader& array, std::int64_t count);
 
-/// The Error (65) of a row or column number outside of the matrix.
+/// The Error (65) of a row or column number outside the matrix.
 [[noreturn]] void refuse_index(const std::string& where, std::int64_t index, const char* what,
                                std::int64_t count);
 

@@ -4,8 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include <zlib.h>
-
+#include "core/crc.hpp"
 #include "core/files/file_appender.hpp"
 #include "core/files/scratch_file.hpp"
 
@@ -15,9 +14,9 @@ namespace {
 
 constexpr std::int64_t kMostNarrow = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint16_t kVersion = 45;           // the first with 64-bit sizes
-constexpr std::uint16_t kFirstDay = 0x21;        // 1980-01-01: times are no part of a result
-constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;  // the size stands in the extra field
-constexpr std::int64_t kLocalHeaderBytes = 50;   // and the name
+constexpr std::uint16_t kFirstDay = 0x21;        // 1980-01-01: results contain no times
+constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;  // the size is in the extra field
+constexpr std::int64_t kLocalHeaderBytes = 50;   // without the name
 
 using Bytes = std::vector<std::byte>;
 
@@ -34,7 +33,7 @@ void put(Bytes& to, const std::string& text) {
   std::memcpy(to.data() + at, text.data(), text.size());
 }
 
-/// One file of the archive, written piece by piece; its checksum is entered at the end.
+/// One file of the archive, written piece by piece; its checksum is filled in at the end.
 struct Member {
   std::string name;
   std::int64_t header_at;
@@ -43,9 +42,7 @@ struct Member {
   std::uint32_t crc = 0;
 
   void append(std::span<const std::byte> piece) {
-    if (piece.empty()) return;  // without an address zlib would begin anew
-    crc = static_cast<std::uint32_t>(
-        crc32_z(crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
+    crc = crc32(piece, crc);
     content.append(piece);
   }
 };
@@ -148,7 +145,7 @@ struct NpzWriter::Impl {
   std::vector<Member> members = {};  ///< in the order of the file
   std::int64_t end = 0;
 
-  /// Sets the place of an array aside and writes its head.
+  /// Reserves the space of an array and writes its header.
   Member& add(const std::string& name, const std::string& type, const std::string& shape,
               std::int64_t content_bytes) {
     const std::string array = name + ".npy";
@@ -160,7 +157,7 @@ struct NpzWriter::Impl {
     end = content_at + bytes;
     return members.back();
   }
-  /// A number of indices or indptr: scipy wants both of one type.
+  /// A number of indices or indptr: scipy needs both of the same type.
   void append_index(Member& to, std::int64_t number) const {
     const auto narrow = static_cast<std::int32_t>(number);
     to.append(wide ? std::as_bytes(std::span(&number, 1)) : std::as_bytes(std::span(&narrow, 1)));

@@ -10,17 +10,17 @@
 
 namespace bulksim {
 
-/// The head of an array file of numpy: magic, version 1.0, and a dictionary that fills whole lines
-/// of 64 bytes. `type` is "<f4", `shape` "3, 4" or "5,".
+/// The header of an .npy file: magic, version 1.0, and a dictionary, padded to a multiple of 64
+/// bytes. `type` is "<f4", `shape` "3, 4" or "5,".
 std::string npy_head(const std::string& type, const std::string& shape);
 
 /// Writes a CSR matrix of float32 values as the .npz file that scipy.sparse.load_npz reads: an
 /// uncompressed zip64 archive of indices, indptr, format, shape and data. Memory does not grow with
-/// the number of values. Equal calls make equal bytes.
+/// the number of values. Equal calls write equal bytes.
 class NpzWriter {
  public:
-  /// Replaces the file when it is finished. `row_offsets` are rows + 1 of them; `comment` is that
-  /// of the archive.
+  /// The file is replaced by `finish`. `row_offsets` has rows + 1 entries; `comment` is that of
+  /// the archive.
   NpzWriter(FileCalls& calls, const std::string& path, std::int64_t columns,
             const std::vector<std::int64_t>& row_offsets, const std::string& comment);
   ~NpzWriter();
@@ -29,7 +29,7 @@ class NpzWriter {
 
   /// The values of the next row, columns ascending.
   void append_row(std::span<const std::int64_t> columns, std::span<const float> values);
-  /// Makes the file durable, under its name.
+  /// Makes the file durable under its name.
   void finish();
 
  private:

@@ -25,7 +25,7 @@ constexpr std::uint16_t kEncrypted = 1;
 
 using Bytes = std::span<const std::byte>;
 
-/// A little-endian number; the caller knows that it is inside.
+/// A little-endian number; the caller has checked that it is inside.
 template <class T>
 T number(Bytes bytes, std::size_t at) {
   T value;
@@ -80,12 +80,12 @@ ZipMemberReader::ZipMemberReader(const File& file, const ZipMember& member, std:
 
 void ZipMemberReader::read(std::span<std::byte> to) {
   if (static_cast<std::int64_t>(to.size()) > left() || content_->read(to) != to.size()) {
-    throw Error(ExitCode::kDataError, member_->shown + " is cut short");
+    throw Error(ExitCode::kDataError, member_->shown + " is truncated");
   }
   crc_ = crc32(to, crc_);
   read_ += static_cast<std::int64_t>(to.size());
   if (!to.empty() && left() == 0 && crc_ != member_->crc) {
-    throw Error(ExitCode::kDataError, member_->shown + " is damaged: its checksum does not fit");
+    throw Error(ExitCode::kDataError, member_->shown + " is damaged: its checksum does not match");
   }
 }
 
@@ -122,7 +122,7 @@ ZipArchive::Directory ZipArchive::find_directory() const {
   std::int64_t at = tail - kEndBytes;
   while (at >= 0 && !begins_with(bytes, static_cast<std::size_t>(at), "PK\5\6"))
     --at;
-  if (at < 0) fail("is no zip archive, or it is cut short (it has no end record)");
+  if (at < 0) fail("is not a zip archive, or it is truncated (it has no end record)");
   const auto end = static_cast<std::size_t>(at);
   Directory directory{number<std::uint32_t>(bytes, end + 16),
                       number<std::uint32_t>(bytes, end + 12),
@@ -138,10 +138,10 @@ ZipArchive::Directory ZipArchive::find_directory() const {
   }
   if (directory.at < 0 || directory.bytes < 0 || directory.at > size_ ||
       directory.bytes > size_ - directory.at) {
-    fail("is damaged (its directory lies outside)");
+    fail("is damaged (its directory is outside the file)");
   }
   if (directory.members > kMostMembers || directory.bytes > kMostDirectory) {
-    fail("is no matrix: it holds " + std::to_string(directory.members) + " members");
+    fail("is not a matrix: it has " + std::to_string(directory.members) + " members");
   }
   return directory;
 }
@@ -183,14 +183,14 @@ void ZipArchive::check_members() const {
     const bool inside = 0 <= member.header_at && member.header_at <= directory_at_ - kLocalBytes &&
                         0 <= member.packed_bytes && 0 <= member.bytes &&
                         member.packed_bytes <= directory_at_ - kLocalBytes - member.header_at;
-    if (!inside) throw Error(ExitCode::kDataError, member.shown + " lies outside of the file");
+    if (!inside) throw Error(ExitCode::kDataError, member.shown + " is outside the file");
     if (member.method != 0 && member.method != 8) {
       throw Error(ExitCode::kDataError, member.shown + " is compressed by method " +
                                             std::to_string(member.method) +
                                             "; only stored and deflated members are read");
     }
     if (member.method == 0 && member.packed_bytes != member.bytes) {
-      throw Error(ExitCode::kDataError, member.shown + " is stored, but has two sizes");
+      throw Error(ExitCode::kDataError, member.shown + " is stored, but its two sizes differ");
     }
     if (find(member.name) != &member) {
       throw Error(ExitCode::kDataError, member.shown + " occurs twice");
@@ -199,7 +199,7 @@ void ZipArchive::check_members() const {
   }
   std::sort(places.begin(), places.end());
   for (std::size_t i = 1; i < places.size(); ++i) {
-    if (places[i].first < places[i - 1].second) fail("is damaged: members share bytes");
+    if (places[i].first < places[i - 1].second) fail("is damaged: its members overlap");
   }
 }
 

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "bulksim/core/file.hpp"
-#include "formats/byte_stream.hpp"
+#include "formats/shared/byte_stream.hpp"
 
 namespace bulksim {
 
 /// One file in a zip archive, as the central directory describes it.
 struct ZipMember {
   std::string name;
-  std::string shown;  ///< "'x.npz', member 'data.npy'": what errors begin with
+  std::string shown;  ///< "'x.npz', member 'data.npy'": the start of errors
   int method = 0;     ///< 0 stored, 8 deflated
   std::uint32_t crc = 0;
   std::int64_t packed_bytes = 0;
@@ -23,7 +23,7 @@ struct ZipMember {
   std::int64_t header_at = 0;  ///< of its local header
 };
 
-/// Content of a member in its order; the checksum is compared when the last byte has been read.
+/// Content of a member in order; the checksum is compared when the last byte has been read.
 class ZipMemberReader {
  public:
   ZipMemberReader(const File& file, const ZipMember& member, std::int64_t data_at);
@@ -43,7 +43,8 @@ class ZipMemberReader {
 };
 
 /// A zip or zip64 archive. Everything is taken from the central directory and compared with the
-/// size of the file before it is used; members of the same name, or that share bytes, are refused.
+/// size of the file before it is used; members of the same name and members that overlap are
+/// refused.
 class ZipArchive {
  public:
   ZipArchive(FileCalls& calls, const std::string& path);

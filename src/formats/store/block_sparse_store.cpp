@@ -1,7 +1,6 @@
 #include "formats/store/block_sparse_store.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/crc.hpp"
+#include "formats/shared/input_files.hpp"
 #include "formats/store/store_header.hpp"
 #include "sparse/block_sparse.hpp"
 
@@ -65,24 +65,24 @@ class BlockSparseStore final : public MatrixSource {
     if (size >= static_cast<std::int64_t>(sizeof header_)) file_.read(bytes, 0);
     if (size < static_cast<std::int64_t>(sizeof header_) || header_.magic != kStoreMagic) {
       throw Error(ExitCode::kDataError,
-                  "'" + name_ + "' is no store: import a matrix first (bulksim import)");
+                  "'" + name_ + "' is not a store: import a matrix first (bulksim import)");
     }
     if (header_.version != kStoreVersion) {
       throw Error(ExitCode::kDataError, "'" + name_ + "' is a store of version " +
                                             std::to_string(header_.version) +
-                                            ", which this program does not know: import it again");
+                                            ", which is not supported: import the matrix again");
     }
     if (header_.crc != crc32c(bytes.first(offsetof(StoreHeader, crc)))) {
-      fail("its header does not have its checksum");
+      fail("the checksum of its header does not match");
     }
     const bool shape = 0 <= header_.rows && 0 <= header_.columns &&
                        header_.columns <= kMostColumns && 0 <= header_.nnz &&
                        header_.rows < std::numeric_limits<std::int64_t>::max() / 16;
-    if (!shape) fail("its header makes no sense");
+    if (!shape) fail("its header is invalid");
     for (const ArrayPlace& place : header_.arrays) {
       const bool inside =
           0 <= place.at && place.at <= size && 0 <= place.bytes && place.bytes <= size - place.at;
-      if (!inside) fail("it is cut short");
+      if (!inside) fail("it is truncated");
     }
   }
 
@@ -95,29 +95,29 @@ class BlockSparseStore final : public MatrixSource {
     survey_.counts = header_.counts;
     if (offsets_.front() != 0 || !std::is_sorted(offsets_.begin(), offsets_.end()) ||
         offsets_.back() != header_.place(StoreArray::kRowBlocks).bytes) {
-      fail("the offsets of its frames make no sense");
+      fail("the offsets of its row blocks are invalid");
     }
     for (std::int64_t row_block = 0; row_block < row_blocks; ++row_block) {
       const std::int64_t nnz = survey_.row_block_nnz[static_cast<std::size_t>(row_block)];
       // a nonzero takes more than a byte, so memory that is reserved for them is bounded
       if (nnz < 0 || nnz > offset(row_block + 1) - offset(row_block))
-        fail("its frames are too small");
+        fail("its row blocks are too small");
     }
   }
 
-  /// An array of a known number of elements, checked.
+  /// An array with a known number of elements, checked.
   template <class T>
   std::vector<T> read_array(StoreArray array, std::int64_t count) const {
     const ArrayPlace& place = header_.place(array);
     // compared before the product is formed: both sides are small then
     if (place.bytes / static_cast<std::int64_t>(sizeof(T)) != count ||
         place.bytes % static_cast<std::int64_t>(sizeof(T)) != 0) {
-      fail("an array has another size than the header says");
+      fail("an array does not have the size that the header says");
     }
     std::vector<T> values(static_cast<std::size_t>(count));
     const auto bytes = std::as_writable_bytes(std::span(values));
     file_.read(bytes, place.at);
-    if (crc32c(bytes) != place.crc) fail("an array does not have its checksum");
+    if (crc32c(bytes) != place.crc) fail("the checksum of an array does not match");
     return values;
   }
 
@@ -130,7 +130,7 @@ class BlockSparseStore final : public MatrixSource {
     texts.bytes.assign(content.begin(), content.end());
     if (texts.offsets.front() != 0 || !std::is_sorted(texts.offsets.begin(), texts.offsets.end()) ||
         texts.offsets.back() != static_cast<std::int64_t>(texts.bytes.size())) {
-      fail("the offsets of its names make no sense");
+      fail("the offsets of its ids or terms are invalid");
     }
     return texts;
   }
@@ -143,16 +143,16 @@ class BlockSparseStore final : public MatrixSource {
     const std::int64_t before = out.rows();
     const std::int64_t rows = std::min(kRowBlockRows, info_.rows - row_block * kRowBlockRows);
     std::string fault = decode_row_block(bytes, out);
-    if (fault.empty() && out.rows() - before != rows) fault = "it has another number of rows";
+    if (fault.empty() && out.rows() - before != rows) fault = "its number of rows is wrong";
     if (fault.empty()) return;
     const std::int64_t begin = row_block * kRowBlockRows;
     throw Error(ExitCode::kDataError, "'" + name_ + "', rows " + std::to_string(begin) + " to " +
                                           std::to_string(begin + rows - 1) +
-                                          ": the frame is damaged (" + fault +
+                                          ": the row block is damaged (" + fault +
                                           "); import the matrix again");
   }
 
-  /// Leaves only the rows of a range.
+  /// Keeps only the rows of a range.
   static void slice(CsrMatrix& rows, RowRange range) {
     const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
     const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
@@ -183,11 +183,7 @@ class BlockSparseStore final : public MatrixSource {
 }  // namespace
 
 bool is_block_sparse_store(FileCalls& calls, const std::string& path) {
-  std::array<char, kStoreMagic.size()> magic{};
-  const File file = File::open(calls, path, O_RDONLY);
-  if (file.size() < std::ssize(magic)) return false;
-  file.read(std::as_writable_bytes(std::span(magic)), 0);
-  return magic == kStoreMagic;
+  return starts_with(calls, path, {kStoreMagic.data(), kStoreMagic.size()});
 }
 
 StoreSizes read_store_sizes(FileCalls& calls, const std::string& path) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,17 +14,22 @@
 
 namespace bulksim {
 
-// A store: canonical rows as Block-Sparse row blocks in an HDF5 file, with what is known of them.
+// A store: canonical rows as Block-Sparse row blocks in an HDF5 file, with their survey.
 //
-//   bytes 0 .. 4095     a header with the position, size and CRC32C of everything below: whoever
-//                       reads the store needs no HDF5 (the user block, which HDF5 leaves alone)
-//   /row blocks             the row blocks, one behind the other
-//   /row_block_offsets      int64[row blocks + 1]: bytes [offsets[f], offsets[f + 1]) are row block
-//   f /row_block_digests      uint64[row blocks, 2]: XXH3-128 of its canonical rows /row_block_nnz
-//   int64[row blocks] /id_offsets, /id_bytes         names of rows, where there are any: id r is
-//   bytes /term_offsets, /term_bytes     names of columns          [offsets[r], offsets[r + 1])
+//   bytes 0 .. 4095         a header with the position, size and CRC32C of everything below, in the
+//                           user block, which HDF5 ignores: a store is read without HDF5
+//   /frames                 the row blocks, one after the other
+//   /frame_offsets          int64[row blocks + 1]: bytes [offsets[f], offsets[f + 1]) are block f
+//   /frame_digests          uint64[row blocks, 2]: XXH3-128 of its canonical rows
+//   /frame_nnz              int64[row blocks]
+//   /id_offsets, /id_bytes  ids of the rows, if there are any: that of row r is the bytes
+//                           [offsets[r], offsets[r + 1])
+//   /term_offsets, /term_bytes   terms of the columns, in the same way
 //
-// Attributes of the root say what the file is, its shape and what was irregular in its source.
+// Attributes of the root give the kind of file, its shape and the irregularities of its source.
+
+/// The first bytes of a store.
+inline constexpr std::array<char, 16> kStoreMagic{"bulksim store\r\n"};
 
 struct StoreHeader;
 
@@ -39,23 +45,23 @@ struct StoreSizes {
   std::int64_t vocabulary = 0;
 };
 
-/// Whether a file begins like a store.
+/// Whether a file starts like a store.
 bool is_block_sparse_store(FileCalls& calls, const std::string& path);
 
 /// Bytes of an existing store; throws as `open_block_sparse_store`.
 StoreSizes read_store_sizes(FileCalls& calls, const std::string& path);
 
-/// What a store holds besides its rows.
+/// What a store contains besides its rows.
 struct StoreInfo {
   std::int64_t columns = 0;
   bool ends_with_last_column = false;  ///< as in MatrixInfo
-  CanonicalizationCounts counts;       ///< of the rows before they were canonical
-  StringTable ids;                     ///< one a row, or none
-  StringTable terms;                   ///< one a column, or none
+  CanonicalizationCounts counts;       ///< of the rows before canonicalization
+  StringTable ids;                     ///< one per row, or none
+  StringTable terms;                   ///< one per column, or none
 };
 
 /// Writes a store, row block by row block, with bounded memory. The file appears under its name
-/// when `finish` returns; until then there is a temporary neighbour, which goes with the writer.
+/// when `finish` returns; until then there is a temporary file beside it, which the writer removes.
 class StoreWriter {
  public:
   StoreWriter(FileCalls& calls, std::string path);
@@ -65,7 +71,7 @@ class StoreWriter {
 
   /// The next row block of canonical rows: 1,024 of them, fewer only in the last call.
   void append(CsrView canonical);
-  /// Writes what else there is, syncs and renames. Columns must lie below `store_info.columns`.
+  /// Writes the rest, syncs and renames. Columns must be below `store_info.columns`.
   StoreSizes finish(const StoreInfo& store_info);
 
   std::int64_t rows() const { return rows_; }

@@ -11,7 +11,7 @@
 
 namespace bulksim {
 
-/// The arrays of a store, in the order in which they lie.
+/// The arrays of a store, in the order of the file.
 enum class StoreArray {
   kRowBlocks,
   kRowBlockOffsets,
@@ -27,14 +27,13 @@ inline constexpr std::size_t kStoreArrays = 8;
 struct ArrayPlace {
   std::int64_t at = 0;
   std::int64_t bytes = 0;
-  std::uint32_t crc = 0;  // CRC32C; 0 for the row blocks, which have their own
+  std::uint32_t crc = 0;  // CRC32C; 0 for the row blocks, which carry their own
   std::uint32_t is_there = 0;
 };
 
-inline constexpr std::array<char, 16> kStoreMagic{"bulksim store\r\n"};
 inline constexpr std::uint32_t kStoreVersion = 1;
 
-/// What a store begins with, as it lies in memory and in the file.
+/// The header of a store, the same bytes in memory and in the file.
 struct StoreHeader {
   std::array<char, 16> magic = kStoreMagic;
   std::uint32_t version = kStoreVersion;

@@ -17,7 +17,8 @@ namespace bulksim {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "arrays are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "arrays are written as they are in memory");
 
 /// Row blocks are written in pieces of about this size.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
@@ -26,7 +27,7 @@ std::string temporary_name(const std::string& path) {
   return path + ".tmp";
 }
 
-/// One array on its way into the file.
+/// One array to be written.
 struct NewArray {
   StoreArray which;
   const char* name;
@@ -97,7 +98,7 @@ void StoreWriter::append(CsrView canonical) {
   if (pending_.size() >= kBytesAtOnce) flush();
 }
 
-/// The row blocks lie where HDF5 will put the first array, of which it does not know yet.
+/// The row blocks are where HDF5 will place the first array, which it creates only in `finish`.
 void StoreWriter::flush() {
   const auto size = static_cast<std::int64_t>(pending_.size());
   file_.write(pending_, h5::kArraysAt + row_block_offsets_.back() - size);
@@ -141,7 +142,7 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
                            {static_cast<hsize_t>(row_block_offsets_.back())}),
           row_block_offsets_.back(), 0, 1};
   if (rows.at != h5::kArraysAt) {
-    throw Error(ExitCode::kSoftware, "HDF5 has placed the frames of '" + path_ + "' at byte " +
+    throw Error(ExitCode::kSoftware, "HDF5 has placed the row blocks of '" + path_ + "' at byte " +
                                          std::to_string(rows.at) + " instead of " +
                                          std::to_string(h5::kArraysAt));
   }

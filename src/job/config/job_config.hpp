@@ -9,7 +9,7 @@
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/shared/row_stream.hpp"
 #include "storage/run/tile_log.hpp"
 
 namespace bulksim {

@@ -7,7 +7,8 @@
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
 #include "core/text/format_text.hpp"
-#include "formats/text_lines.hpp"
+#include "formats/format_table.hpp"
+#include "formats/shared/text_lines.hpp"
 #include "job/input/row_ids.hpp"
 
 namespace bulksim {
@@ -37,15 +38,15 @@ class ImportProgress {
   double shown_ = 0.0;
 };
 
-JsonlOptions jsonl_options(FileCalls& calls, const ImportOptions& options) {
-  JsonlOptions jsonl;
-  jsonl.keys = options.keys;
-  jsonl.ids = options.ids.empty() ? JsonlIds::kRead : JsonlIds::kIgnore;
+RowStreamOptions stream_options(FileCalls& calls, const ImportOptions& options) {
+  RowStreamOptions stream;
+  stream.keys = options.keys;
+  stream.ids = options.ids.empty() ? RowIds::kRead : RowIds::kIgnore;
   if (!options.vocabulary.empty() && options.keys == VectorKeys::kTerms) {
-    jsonl.vocabulary = read_lines(calls, options.vocabulary);
-    jsonl.vocabulary_path = options.vocabulary;
+    stream.vocabulary = read_lines(calls, options.vocabulary);
+    stream.vocabulary_path = options.vocabulary;
   }
-  return jsonl;
+  return stream;
 }
 
 /// The names of rows and columns, from the options or from the source.
@@ -75,7 +76,7 @@ ImportReport import_matrix(FileCalls& calls, const std::string& source, const st
                            const ImportOptions& options, Log& log) {
   const Stopwatch watch;
   ImportProgress progress(log, source);
-  const auto stream = open_rows(calls, source, jsonl_options(calls, options));
+  const auto stream = open_rows(calls, source, stream_options(calls, options));
   make_directories(calls, parent_of(store));
   StoreWriter writer(calls, store);
   ImportReport report;

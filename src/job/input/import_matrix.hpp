@@ -4,7 +4,7 @@
 
 #include "bulksim/core/file.hpp"
 #include "core/run/log.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/shared/row_stream.hpp"
 #include "job/input/import_report.hpp"
 
 namespace bulksim {
@@ -13,8 +13,8 @@ namespace bulksim {
 struct ImportOptions {
   VectorKeys keys = VectorKeys::kTerms;
   Irregular irregular = Irregular::kAccept;
-  std::string vocabulary = {};  ///< file with the terms of the columns, one a line, or empty
-  std::string ids = {};         ///< file with the names of the rows, one a line, or empty
+  std::string vocabulary = {};  ///< file with the terms of the columns, one per line, or empty
+  std::string ids = {};         ///< file with the names of the rows, one per line, or empty
 };
 
 /// Writes the rows of a matrix of any known format into a store, in canonical form, with their

@@ -7,6 +7,8 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
+#include "formats/format_table.hpp"
+#include "formats/shared/input_files.hpp"
 
 namespace bulksim {
 
@@ -35,8 +37,8 @@ void hash_text(const std::string& text, Hasher& hasher) {
 Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportOptions& options) {
   Hasher hasher;
   if (is_directory(calls, path)) {
-    for (const std::string& name : list_directory(calls, path)) {
-      if (!name.ends_with(".jsonl") && !name.ends_with(".jsonl.gz")) continue;
+    const auto& suffixes = format_of(calls, path).suffixes;
+    for (const std::string& name : names_with_suffix(calls, path, suffixes)) {
       hash_text(name, hasher);
       hash_file(calls, path + "/" + name, hasher);
     }
@@ -57,7 +59,7 @@ Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportO
 
 std::string prepare_input(FileCalls& calls, const std::string& path, const std::string& folder,
                           const ImportOptions& options, Log& log) {
-  if (is_read_by_ranges(format_of(calls, path))) return path;
+  if (format_of(calls, path).is_read_by_ranges()) return path;
   const std::string store = folder + "/" + digest_of_source(calls, path, options).hex() + ".h5";
   if (exists(calls, store)) {
     log.info("import", "'" + path + "' was imported before: its rows are read from '" + store + "'",
@@ -72,9 +74,7 @@ std::string prepare_input(FileCalls& calls, const std::string& path, const std::
 
 std::unique_ptr<MatrixSource> open_input(FileCalls& calls, const std::string& prepared,
                                          const std::string& name, Irregular irregular) {
-  auto source = format_of(calls, prepared) == MatrixFormat::kStore
-                    ? open_block_sparse_store(calls, prepared, name)
-                    : open_matrix(calls, prepared);
+  auto source = open_matrix(calls, prepared, name);
   if (irregular == Irregular::kAccept || source->survey() == nullptr) return source;
   CanonicalizationCounts counts = source->survey()->counts;
   counts.zero_rows = 0;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bulksim/core/error.hpp"
-#include "formats/text_lines.hpp"
+#include "formats/shared/text_lines.hpp"
 
 namespace bulksim {
 

@@ -6,7 +6,7 @@
 
 #include "bulksim/sparse/row_survey.hpp"
 #include "core/text/format_text.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/format_table.hpp"
 #include "formats/store/block_sparse_store.hpp"
 
 namespace bulksim {
@@ -65,18 +65,13 @@ Json describe_stream(FileCalls& calls, const std::string& path) {
 
 bool is_matrix(FileCalls& calls, const std::string& path) {
   const std::string place = real_path(calls, path);
-  if (!is_directory(calls, place)) {
-    return !path.ends_with(".h5") || is_block_sparse_store(calls, path);
-  }
-  const auto names = list_directory(calls, place);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
-  });
+  if (is_directory(calls, place)) return find_format(calls, place) != nullptr;
+  return !path.ends_with(".h5") || is_block_sparse_store(calls, path);  // or else a result
 }
 
 Json describe_matrix(FileCalls& calls, const std::string& path) {
-  return format_of(calls, path) == MatrixFormat::kStore ? describe_store(calls, path)
-                                                        : describe_stream(calls, path);
+  const bool is_store = format_of(calls, path).open_by_ranges == open_block_sparse_store;
+  return is_store ? describe_store(calls, path) : describe_stream(calls, path);
 }
 
 void print_matrix(const Json& json, std::ostream& out) {

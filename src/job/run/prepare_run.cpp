@@ -5,7 +5,8 @@
 
 #include "comm/collective_error.hpp"
 #include "core/text/format_text.hpp"
-#include "formats/text_lines.hpp"
+#include "formats/format_table.hpp"
+#include "formats/shared/text_lines.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/input/stoppable_source.hpp"
@@ -105,7 +106,7 @@ bool needs_import(const JobConfig& config, JobContext context) {
   bool imported = false;
   run_collectively(context.mpi.world(), [&] {
     for (const std::string& path : {config.items, config.query_path()}) {
-      if (!is_read_by_ranges(format_of(context.calls, path))) imported = true;
+      if (!format_of(context.calls, path).is_read_by_ranges()) imported = true;
     }
   });
   return imported;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/run/phase_timer.hpp"
-#include "formats/column_map.hpp"
+#include "formats/shared/column_map.hpp"
 #include "job/config/job_config.hpp"
 #include "job/config/job_context.hpp"
 #include "job/input/survey.hpp"

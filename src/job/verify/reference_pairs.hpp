@@ -10,7 +10,7 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"
-#include "formats/column_map.hpp"
+#include "formats/shared/column_map.hpp"
 #include "storage/result/pair_file.hpp"
 
 namespace bulksim {

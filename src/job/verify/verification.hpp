@@ -7,7 +7,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/file.hpp"
-#include "formats/column_map.hpp"
+#include "formats/shared/column_map.hpp"
 #include "job/plan/plan.hpp"
 #include "job/verify/verify_result.hpp"
 #include "storage/run/recovery.hpp"

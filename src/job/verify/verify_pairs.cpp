@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "formats/line_reader.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/npz/npz.hpp"
+#include "formats/shared/line_reader.hpp"
 #include "job/verify/reference_pairs.hpp"
 #include "job/verify/verification.hpp"
 #include "storage/result/pair_file.hpp"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bulksim/core/error.hpp"
-#include "formats/text_lines.hpp"
+#include "formats/shared/text_lines.hpp"
 #include "job/input/open_input.hpp"
 #include "job/plan/process_folder.hpp"
 #include "job/verify/verification.hpp"

@@ -226,7 +226,7 @@ TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNoStore) {
 
   const std::string error = error_of([&] { open_matrix(calls_, path_); });
 
-  EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr(path_), HasSubstr("is no store")));
+  EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr(path_), HasSubstr("is not a store")));
 }
 
 TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsNamedByItsRows) {

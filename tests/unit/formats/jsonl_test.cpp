@@ -1,3 +1,5 @@
+#include "formats/jsonl/jsonl.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -9,8 +11,7 @@
 #include <zlib.h>
 
 #include "bulksim/core/types.hpp"
-#include "formats/row_stream.hpp"
-#include "formats/term_table.hpp"
+#include "formats/shared/term_table.hpp"
 #include "support/npz_support.hpp"
 #include "support/test_support.hpp"
 
@@ -57,8 +58,8 @@ struct Read {
 
 class JsonlTest : public testing::Test {
  protected:
-  Read read_path(const std::string& path, JsonlOptions options = {}) {
-    const auto stream = open_jsonl(calls_, path, std::move(options));
+  Read read_path(const std::string& path, const RowStreamOptions& options = {}) {
+    const auto stream = open_jsonl(calls_, path, options);
     Read read;
     for (CsrMatrix rows; stream->next(rows);) {
       for (const Entries& row : entries_of(rows))
@@ -71,13 +72,13 @@ class JsonlTest : public testing::Test {
     return read;
   }
 
-  Read read(const std::string& content, JsonlOptions options = {}) {
+  Read read(const std::string& content, const RowStreamOptions& options = {}) {
     write_file(path_, content);
-    return read_path(path_, std::move(options));
+    return read_path(path_, options);
   }
 
-  std::string error_of_reading(const std::string& content, JsonlOptions options = {}) {
-    return error_of([&] { read(content, std::move(options)); });
+  std::string error_of_reading(const std::string& content, const RowStreamOptions& options = {}) {
+    return error_of([&] { read(content, options); });
   }
 
   FileCalls& calls_ = system_file_calls();
@@ -172,7 +173,7 @@ TEST_F(JsonlTest, KeysMayBeNumbersOfColumns) {
 }
 
 TEST_F(JsonlTest, AVocabularyGivesTheColumnsTheirOrder) {
-  JsonlOptions options;
+  RowStreamOptions options;
   options.vocabulary.emplace();
   options.vocabulary->add("zebra");
   options.vocabulary->add("ant");
@@ -222,16 +223,16 @@ TEST_F(JsonlTest, AFolderWithoutVectorsIsRefused) {
 
 TEST_F(JsonlTest, EveryBadLineIsNamedWithWhatIsWrong) {
   const std::pair<std::string, std::string> cases[] = {
-      {"{\"id\":2,\"vector\":{\"a\":1}", "cut short"},
-      {"{\"id\":2,\"vector\":{\"a\":1", "cut short"},
+      {"{\"id\":2,\"vector\":{\"a\":1}", "truncated"},
+      {"{\"id\":2,\"vector\":{\"a\":1", "truncated"},
       {"{\"id\":2,\"vector\":{\"a\"", ""},
       {"{\"id\":2,\"vec", ""},
       {"{", ""},
-      {"[1]", "no JSON object"},
-      {"\"vector\"", "no JSON object"},
+      {"[1]", "not a JSON object"},
+      {"\"vector\"", "not a JSON object"},
       {"{\"id\":2,\"vector\":{\"a\":1}} {\"id\":3}", "follows"},
       {"{\"id\":2,\"vector\":{\"a\":1}}}", "follows"},
-      {"{\"id\":1,\"vector\":{\"a\":1}}", "the id '1' is already that of row 0"},
+      {"{\"id\":1,\"vector\":{\"a\":1}}", "the id '1' is already the id of row 0"},
       {"{\"id\":2,\"vector\":{\"a\":NaN}}", "key 'a'"},
       {"{\"id\":2,\"vector\":{\"a\":Infinity}}", "key 'a'"},
       {"{\"id\":2,\"vector\":{\"a\":-Infinity}}", "key 'a'"},
@@ -245,7 +246,7 @@ TEST_F(JsonlTest, EveryBadLineIsNamedWithWhatIsWrong) {
       {"{\"id\":2}", "no \"vector\""},
       {"{\"id\":2,\"vector\":null}", "null"},
       {"{\"id\":2,\"vector\":[0.1,0.2]}", "dense"},
-      {"{\"id\":2,\"vector\":\"a\"}", "no object"},
+      {"{\"id\":2,\"vector\":\"a\"}", "not an object"},
       {"{\"id\":2,\"vector\":{},\"vector\":{}}", "two vectors"},
       {"{\"vector\":{\"a\":1}}", "no id"},
       {"{\"id\":null,\"vector\":{\"a\":1}}", "id"},
@@ -270,7 +271,7 @@ TEST_F(JsonlTest, AKeyThatIsNoNumberIsRefusedWhereColumnsAreWanted) {
 
 TEST_F(JsonlTest, IdsAreNotReadWhereTheyComeFromElsewhere) {
   const Read all =
-      read("{\"vector\":{\"a\":1}}\n{\"id\":[],\"vector\":{\"a\":1}}", {.ids = JsonlIds::kIgnore});
+      read("{\"vector\":{\"a\":1}}\n{\"id\":[],\"vector\":{\"a\":1}}", {.ids = RowIds::kIgnore});
 
   EXPECT_TRUE(all.ids.empty());
   EXPECT_EQ(all.rows.size(), 2u);

@@ -1,3 +1,5 @@
+#include "formats/npz/npz.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,9 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "bulksim/core/types.hpp"
-#include "formats/entry_stream.hpp"
 #include "formats/npz/npy.hpp"
-#include "formats/row_stream.hpp"
+#include "formats/shared/entry_stream.hpp"
 #include "support/npz_support.hpp"
 #include "support/test_support.hpp"
 
@@ -330,7 +331,7 @@ TEST_F(NpzTest, RefusesEachBadArrayByItsName) {
       {"data.npy", npy("<f4", "9999999999999, 9999999999999", ""), "shape"},
       {"indices.npy", npy_of("<i4", std::vector<int>(5)), "but there are 6 values"},
       {"data.npy", npy("<f4", "6", std::string(24, '\0')) + "x", "shape"},
-      {"data.npy", "\x93NUMPY\x09", "cut short"},
+      {"data.npy", "\x93NUMPY\x09", "truncated"},
       {"data.npy", "not an array", ".npy"},
       {"indices.npy", npy_of("<f4", std::vector<double>(6)), "integers"},
       {"indices.npy", npy("<i4", "2, 3", std::string(24, '\0')), "dimensions"},
@@ -342,7 +343,7 @@ TEST_F(NpzTest, RefusesEachBadArrayByItsName) {
       {"shape.npy", npy_of("<i8", std::vector<int>{-4, 9}), "-4"},
       {"format.npy", npy("|S3", "", "bsr"), "bsr"},
       {"format.npy", npy("|S3", "", "dia"), "dia"},
-      {"format.npy", npy("<i4", "", "abcd"), "no text"},
+      {"format.npy", npy("<i4", "", "abcd"), "not a string"},
   };
   for (const auto& bad : cases) {
     EXPECT_THAT(error_of_reading(spoiled(bad.member, bad.content)),

@@ -1,4 +1,4 @@
-#include "formats/spmat.hpp"
+#include "formats/spmat/spmat.hpp"
 
 #include <algorithm>
 #include <array>

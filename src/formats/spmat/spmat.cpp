@@ -1,4 +1,4 @@
-#include "formats/spmat.hpp"
+#include "formats/spmat/spmat.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@ namespace bulksim {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "files are read as they are in memory");
 
 /// Columns are int32 in the file, so a wider matrix cannot be addressed.
 constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;
@@ -27,7 +27,7 @@ struct SpmatHeader {
   std::int64_t columns_at() const { return offsets_at() + 8 * (rows + 1); }
   std::int64_t values_at() const { return columns_at() + 4 * nnz; }
 
-  /// Size of the file in bytes; nothing when it is beyond 64 bits or a number is negative.
+  /// Size of the file in bytes; none when it exceeds 64 bits or a number is negative.
   std::optional<std::int64_t> file_bytes() const {
     std::int64_t offsets = 0;
     std::int64_t entries = 0;
@@ -64,7 +64,7 @@ bool is_gzip(const SpmatHeader& header) {
   return (header.rows & 0xFFFF) == 0x8B1F;
 }
 
-/// What is wrong with a file of `size` bytes that begins with `header`; empty when nothing is.
+/// The fault of a file of `size` bytes that starts with `header`; empty when there is none.
 std::string header_fault(const SpmatHeader& header, std::int64_t size) {
   const auto expected = header.file_bytes();
   if (expected == size && header.columns <= kMostColumns) return {};
@@ -72,8 +72,8 @@ std::string header_fault(const SpmatHeader& header, std::int64_t size) {
   if (header.byte_swapped().file_bytes() == size) {
     return "is byte-swapped (written on a big-endian machine): write it again as little-endian";
   }
-  const std::string says = "is no spmat file: its header says " + header.text();
-  if (!expected) return says + ", which no file can hold";
+  const std::string says = "is not an spmat file: its header says " + header.text();
+  if (!expected) return says + ", which does not fit into any file";
   if (expected != size) {
     return says + ", which takes " + std::to_string(*expected) + " bytes, but the file has " +
            std::to_string(size);
@@ -82,24 +82,25 @@ std::string header_fault(const SpmatHeader& header, std::int64_t size) {
          ")";
 }
 
-SpmatHeader read_header(const File& file) {
+SpmatHeader read_header(const File& file, const std::string& name) {
   const std::int64_t size = file.size();
   SpmatHeader header;
   if (size < header.offsets_at()) {
-    throw Error(ExitCode::kDataError, "'" + file.path() + "' is no spmat file: it has " +
+    throw Error(ExitCode::kDataError, "'" + name + "' is not an spmat file: it has " +
                                           std::to_string(size) +
                                           " bytes, fewer than the header of 24");
   }
   file.read(writable_bytes(header), 0);
   const std::string fault = header_fault(header, size);
-  if (!fault.empty()) throw Error(ExitCode::kDataError, "'" + file.path() + "' " + fault);
+  if (!fault.empty()) throw Error(ExitCode::kDataError, "'" + name + "' " + fault);
   return header;
 }
 
 class SpmatSource final : public MatrixSource {
  public:
-  explicit SpmatSource(File file) : file_(std::move(file)), header_(read_header(file_)) {
-    info_.path = file_.path();
+  SpmatSource(File file, const std::string& name)
+      : file_(std::move(file)), header_(read_header(file_, name)) {
+    info_.path = name;
     info_.format = "spmat";
     info_.rows = header_.rows;
     info_.columns = header_.columns;
@@ -135,7 +136,7 @@ class SpmatSource final : public MatrixSource {
   StringTable terms() const override { return {}; }
 
  private:
-  /// Offsets of the range, from 0; returns the entry of the file at which they begin.
+  /// Offsets of the range, from 0; returns the first entry of the range in the file.
   std::int64_t read_offsets(RowRange range, std::vector<std::int64_t>& offsets) const {
     offsets.resize(static_cast<std::size_t>(range.size()) + 1);
     file_.read(std::as_writable_bytes(std::span(offsets)), header_.offsets_at() + 8 * range.begin);
@@ -194,7 +195,7 @@ class SpmatSource final : public MatrixSource {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ExitCode::kDataError, "'" + file_.path() + "', " + what);
+    throw Error(ExitCode::kDataError, "'" + info_.path + "', " + what);
   }
 
   File file_;
@@ -209,7 +210,7 @@ std::string temporary_name(const std::string& path) {
   return path + ".tmp";
 }
 
-/// What a killed run left under that name goes first.
+/// Removes what a killed run has left under that name first.
 File create_afresh(FileCalls& calls, const std::string& path) {
   remove_file(calls, path);
   return File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
@@ -221,11 +222,9 @@ SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t
 
 }  // namespace
 
-std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path) {
-  if (is_directory(calls, path)) {
-    throw Error(ExitCode::kDataError, "'" + path + "' is a folder; name a .csr file in it");
-  }
-  return std::make_unique<SpmatSource>(File::open(calls, path, O_RDONLY));
+std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path,
+                                         const std::string& name) {
+  return std::make_unique<SpmatSource>(File::open(calls, path, O_RDONLY), name);
 }
 
 SpmatWriter::SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
@@ -263,7 +262,7 @@ void SpmatWriter::write_values(std::span<const double> values, std::int64_t at) 
       if (!std::isfinite(narrow[entry])) {
         throw Error(ExitCode::kDataError, "cannot write '" + path_ + "': the value " +
                                               std::to_string(values[done + entry]) +
-                                              " is beyond float32");
+                                              " is outside the range of float32");
       }
     }
     file_.write(bytes_of(narrow), at + 4 * static_cast<std::int64_t>(done));

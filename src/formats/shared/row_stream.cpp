@@ -1,4 +1,4 @@
-#include "formats/row_stream.hpp"
+#include "formats/shared/row_stream.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,20 +41,6 @@ class RangeStream final : public RowStream {
 
 std::unique_ptr<RowStream> stream_of(std::unique_ptr<MatrixSource> source) {
   return std::make_unique<RangeStream>(std::move(source));
-}
-
-std::unique_ptr<RowStream> open_rows(FileCalls& calls, const std::string& path,
-                                     JsonlOptions options) {
-  switch (format_of(calls, path)) {
-    case MatrixFormat::kNpz:
-      return open_npz(calls, path);
-    case MatrixFormat::kJsonl:
-      return open_jsonl(calls, path, std::move(options));
-    case MatrixFormat::kSpmat:
-    case MatrixFormat::kStore:
-      break;
-  }
-  return stream_of(open_matrix(calls, path));
 }
 
 }  // namespace bulksim

@@ -9,7 +9,7 @@
 
 namespace bulksim {
 
-/// Terms in the order of the columns, and where they are from.
+/// Terms in the order of the columns, and the file that they are from.
 struct NamedVocabulary {
   StringTable terms;
   std::string path;
@@ -21,7 +21,7 @@ struct SourcePair {
   std::unique_ptr<MatrixSource> items;
 };
 
-/// Brings both sides to the same columns, so that equal terms are equal columns:
+/// Gives both sides the same columns, so that equal terms are equal columns:
 ///
 ///   a vocabulary is given     its order; a side without terms must have as many columns
 ///   both have the same terms  nothing to do
@@ -29,8 +29,8 @@ struct SourcePair {
 ///   neither has terms         a side that does not say how many columns it has gets those of the
 ///                             other
 ///
-/// Where columns are numbered anew the rows are mapped when they are read. Throws Error (65) when
-/// only one side has terms, or when a term is missing in the vocabulary that is given.
+/// Where columns are renumbered, rows are mapped as they are read. Throws Error (65) when only one
+/// side has terms, and when the given vocabulary lacks a term.
 SourcePair match_columns(SourcePair sources, const std::optional<NamedVocabulary>& vocabulary);
 
 }  // namespace bulksim

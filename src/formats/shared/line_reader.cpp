@@ -1,4 +1,4 @@
-#include "formats/line_reader.hpp"
+#include "formats/shared/line_reader.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -45,7 +45,7 @@ std::optional<std::string_view> LineReader::next() {
   return line;
 }
 
-/// Reads more behind what was not given out, which moves to the front; false at the end.
+/// Moves the bytes that were not returned yet to the front and reads more; false at the end.
 bool LineReader::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;

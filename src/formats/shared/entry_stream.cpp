@@ -1,4 +1,4 @@
-#include "formats/entry_stream.hpp"
+#include "formats/shared/entry_stream.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +59,7 @@ class RowsOfEntries final : public RowStream {
       count = end += count;
   }
 
-  /// As many whole row blocks as fit, one at least.
+  /// As many whole row blocks as fit, at least one.
   void fill_window() {
     window_ = {next_row_, next_row_};
     do {

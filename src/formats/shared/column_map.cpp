@@ -1,4 +1,4 @@
-#include "formats/column_map.hpp"
+#include "formats/shared/column_map.hpp"
 
 #include <algorithm>
 #include <span>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "formats/term_table.hpp"
+#include "formats/shared/term_table.hpp"
 
 namespace bulksim {
 
 namespace {
 
-/// A matrix with more columns, numbered otherwise.
+/// A matrix whose columns are renumbered among more.
 class MappedSource final : public MatrixSource {
  public:
   /// `map` has the new number of each column. `terms` are those of the new columns.
@@ -42,7 +42,7 @@ class MappedSource final : public MatrixSource {
   }
 
  private:
-  /// Rows that were in order stay so: the new numbers are ours, and no fault of the file.
+  /// Rows that were sorted stay sorted: the new numbers are ours, not a fault of the file.
   static void sort_rows(CsrMatrix& rows) {
     std::vector<std::pair<Column, double>> entries;
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
@@ -66,7 +66,7 @@ class MappedSource final : public MatrixSource {
   MatrixInfo info_;
 };
 
-/// A matrix with empty columns behind its own.
+/// A matrix with empty columns after its own.
 class WidenedSource final : public MatrixSource {
  public:
   WidenedSource(std::unique_ptr<MatrixSource> source, std::int64_t columns)
@@ -103,7 +103,7 @@ StringTable sorted_union(const StringTable& a, const StringTable& b) {
   return merged;
 }
 
-/// Gives a side with terms the columns of a vocabulary, where they differ.
+/// Gives a side with terms the columns of a vocabulary, if they differ.
 void map_to(const std::shared_ptr<const StringTable>& terms, const std::string& path,
             std::unique_ptr<MatrixSource>& source) {
   if (source->info().vocabulary == terms->digest()) return;

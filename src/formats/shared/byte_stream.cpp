@@ -1,4 +1,4 @@
-#include "formats/byte_stream.hpp"
+#include "formats/shared/byte_stream.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +64,7 @@ class InflatedBytes final : public ByteStream {
     if (status == Z_STREAM_END) {
       end_of_stream();
     } else if (status == Z_BUF_ERROR && stream_.avail_in == 0 && rest_.bytes == 0) {
-      throw Error(ExitCode::kDataError, name_ + " is cut short: its compressed data has no end");
+      throw Error(ExitCode::kDataError, name_ + " is truncated: its compressed data has no end");
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
       const std::string reason = stream_.msg != nullptr ? stream_.msg : "unknown method";
       throw Error(ExitCode::kDataError,

@@ -11,7 +11,7 @@
 
 namespace bulksim {
 
-/// Different texts, numbered from 0 in the order in which they came; at most 2^32 - 1 of them.
+/// Different texts, numbered from 0 in the order of insertion; at most 2^32 - 1 of them.
 class TermTable {
  public:
   static constexpr std::int64_t kAbsent = -1;
@@ -22,8 +22,8 @@ class TermTable {
   std::int64_t find(std::string_view text) const;
   /// The number of a text, which is size() - 1 after the call when it is new.
   std::int64_t insert(std::string_view text);
-  /// As `find` and `insert` of each of several texts, which then wait for memory together; the
-  /// result is valid until the next call.
+  /// As `find` and `insert` of several texts, whose cache misses overlap; the result is valid until
+  /// the next call.
   std::span<const std::int64_t> find_all(std::span<const std::string_view> texts);
   std::span<const std::int64_t> insert_all(std::span<const std::string_view> texts);
   /// The numbers of all texts in the order of their bytes.
@@ -32,8 +32,8 @@ class TermTable {
   const StringTable& texts() const { return texts_; }
 
  private:
-  /// What tells a text from others without looking at it: its bytes when it has at most 24 of them,
-  /// otherwise its hash.
+  /// The key of a text in its slot: its bytes if there are at most 24 of them, otherwise its
+  /// hash.
   using Words = std::array<std::uint64_t, 3>;
   struct alignas(32) Slot {
     Words words{};

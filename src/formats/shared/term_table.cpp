@@ -1,4 +1,4 @@
-#include "formats/term_table.hpp"
+#include "formats/shared/term_table.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ std::uint64_t load(const char* from) {
   return value;
 }
 
-/// All bytes of a text of at most 8; texts of equal length that differ make different words.
+/// All bytes of a text of at most 8; different texts of equal length make different words.
 std::uint64_t short_word(std::string_view text) {
   const char* first = text.data();
   const std::size_t size = text.size();
@@ -102,7 +102,7 @@ TermTable::Search TermTable::search_of(std::string_view text) {
   return search;
 }
 
-/// Asks for the memory of every slot before any of them needs it: a large table lies in no cache.
+/// Prefetches the slots of all texts: a large table does not fit into the caches.
 void TermTable::fetch(std::span<const std::string_view> texts) {
   const std::size_t mask = slots_.size() - 1;
   searches_.resize(texts.size());
@@ -129,7 +129,7 @@ std::int64_t TermTable::insert(std::string_view text, const Search& search) {
   return texts_.size() - 1;
 }
 
-/// The slot of a text, or the free one where it belongs.
+/// The slot of a text, or the free one that it would take.
 std::size_t TermTable::slot_of(std::string_view text, const Search& search) const {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = search.hash & mask;; at = (at + 1) & mask) {

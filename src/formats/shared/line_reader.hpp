@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "bulksim/core/file.hpp"
-#include "formats/byte_stream.hpp"
+#include "formats/shared/byte_stream.hpp"
 
 namespace bulksim {
 
-/// Bytes that may be read (not used) behind every line, as simdjson wants it.
+/// Bytes after every line that may be read (not used), as simdjson requires.
 inline constexpr std::size_t kLinePadding = 64;
 
 /// The lines of a text file or a gzip file (.gz), without their ends (LF or CRLF) and without a
@@ -24,13 +24,13 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next line, valid until the next call; nothing at the end. Throws Error (65) for a line of
+  /// The next line, valid until the next call; none at the end. Throws Error (65) for a line of
   /// more than 1 GiB.
   std::optional<std::string_view> next();
-  std::int64_t number() const { return number_; }  ///< of the line that came last, from 1
-  /// "'items.jsonl', line 12", for errors about the line that came last.
+  std::int64_t number() const { return number_; }  ///< of the last line, from 1
+  /// "'items.jsonl', line 12", for errors about the last line.
   std::string place() const;
-  /// Bytes of the file that were used up so far.
+  /// Bytes of the file that were consumed so far.
   std::int64_t used() const { return bytes_->used(); }
 
  private:
@@ -39,8 +39,8 @@ class LineReader {
   File file_;
   std::unique_ptr<ByteStream> bytes_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // of what was not given out
-  std::size_t end_ = 0;    // of what was read
+  std::size_t begin_ = 0;  // of the bytes that were not returned yet
+  std::size_t end_ = 0;    // of the bytes that were read
   std::int64_t number_ = 0;
 };
 

@@ -1,28 +1,28 @@
-#include "formats/text_lines.hpp"
+#include "formats/shared/text_lines.hpp"
 
 #include <simdjson.h>
 
 #include "bulksim/core/error.hpp"
-#include "formats/line_reader.hpp"
-#include "formats/term_table.hpp"
+#include "formats/shared/line_reader.hpp"
+#include "formats/shared/term_table.hpp"
 
 namespace bulksim {
 
 StringTable read_lines(FileCalls& calls, const std::string& path) {
   LineReader lines(calls, path);
-  TermTable names;
+  TermTable texts;
   while (const auto line = lines.next()) {
     const auto fail = [&](const std::string& what) {
       throw Error(ExitCode::kDataError, lines.place() + " " + what);
     };
-    if (line->empty()) fail("is empty, but each line is a name");
+    if (line->empty()) fail("is empty, but every line must be an id or a term");
     if (!simdjson::validate_utf8(*line)) fail("is not valid UTF-8");
-    const std::int64_t place = names.insert(*line);
+    const std::int64_t place = texts.insert(*line);
     if (place != lines.number() - 1) {
-      fail("repeats the name '" + std::string(*line) + "' of line " + std::to_string(place + 1));
+      fail("repeats '" + std::string(*line) + "' of line " + std::to_string(place + 1));
     }
   }
-  return names.texts();
+  return texts.texts();
 }
 
 }  // namespace bulksim

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/row_stream.hpp"
+#include "formats/shared/row_stream.hpp"
 
 namespace bulksim {
 
@@ -17,8 +17,8 @@ struct EntryBlock {
   std::vector<double> values;
 };
 
-/// The entries of a matrix in the order of the file, for formats that do not go row by row. Rows
-/// and columns are inside the matrix, values are finite.
+/// The entries of a matrix in the order of the file, for formats that are not in row order.
+/// Rows and columns are inside the matrix, values are finite.
 class EntryStream {
  public:
   EntryStream() = default;
@@ -30,11 +30,11 @@ class EntryStream {
   virtual bool next(EntryBlock& out) = 0;
 };
 
-/// Entries that are in memory at once while they are put in rows: 12 bytes each.
+/// Entries that are in memory at once while they are sorted into rows: 12 bytes each.
 inline constexpr std::int64_t kMostEntries = (std::int64_t{1} << 30) / 12;
 
-/// Puts entries in rows; duplicates stay in their order. `open` begins the entries anew: they are
-/// read once to count them and once for each `most_entries` of them.
+/// Sorts entries into rows; duplicates stay in their order. `open` restarts the entries: they are
+/// read once to count them and once per `most_entries` of them.
 std::unique_ptr<RowStream> rows_of_entries(MatrixInfo info,
                                            std::function<std::unique_ptr<EntryStream>()> open,
                                            std::int64_t most_entries = kMostEntries);

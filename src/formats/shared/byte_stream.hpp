@@ -10,7 +10,7 @@
 
 namespace bulksim {
 
-/// Bytes of a piece of a file in their order, as they are or inflated.
+/// Bytes of a piece of a file in order, as they are or inflated.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -18,9 +18,9 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  /// Fills `to` and returns how many bytes that were: fewer only at the end.
+  /// Fills `to` and returns the number of bytes read: fewer than its size only at the end.
   virtual std::size_t read(std::span<std::byte> to) = 0;
-  /// Bytes of the file that were used up so far.
+  /// Bytes of the file that were consumed so far.
   virtual std::int64_t used() const = 0;
 };
 
@@ -33,13 +33,13 @@ struct FilePiece {
 
 enum class Deflate {
   kRaw,   ///< as in zip
-  kGzip,  ///< one or several gzip streams, one behind the other
+  kGzip,  ///< one or several consecutive gzip streams
 };
 
 /// `piece.file` must outlive the streams.
 std::unique_ptr<ByteStream> stored_bytes(FilePiece piece);
 
-/// Inflates a piece; what is damaged or cut short is an Error (65) that begins with `name`.
+/// Inflates a piece; damaged or truncated data is an Error (65) that starts with `name`.
 std::unique_ptr<ByteStream> inflated_bytes(FilePiece piece, Deflate format, std::string name);
 
 }  // namespace bulksim

@@ -19,10 +19,12 @@ namespace bulksim {
 ///   int32 col_indices[nnz]                      at 24 + 8 (rows + 1)
 ///   float32 values[nnz]                         at 24 + 8 (rows + 1) + 4 nnz
 ///
-/// The header is compared with the size of the file before anything is allocated.
-std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path);
+/// The header is compared with the size of the file before anything is allocated. `name` is what
+/// errors call the file.
+std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path,
+                                         const std::string& name);
 
-/// Writes a `.csr` file whose row lengths are known first and whose rows come in order; the file
+/// Writes a `.csr` file from row lengths, which are known first, and rows in order; the file
 /// appears under its name when `finish` returns.
 class SpmatWriter {
  public:
@@ -33,8 +35,8 @@ class SpmatWriter {
   SpmatWriter(const SpmatWriter&) = delete;
   SpmatWriter& operator=(const SpmatWriter&) = delete;
 
-  /// The next rows, of the lengths that were announced; values are stored as float32. Throws
-  /// Error (65) for a value beyond float32.
+  /// The next rows, of the lengths given by `row_offsets`; values are stored as float32. Throws
+  /// Error (65) for a value outside the range of float32.
   void append(CsrView rows);
   /// Syncs and renames; every row must be there.
   void finish();

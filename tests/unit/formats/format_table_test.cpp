@@ -1,0 +1,106 @@
+#include "formats/format_table.hpp"
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/shared/input_files.hpp"
+#include "support/npz_support.hpp"
+#include "support/test_support.hpp"
+
+namespace bulksim {
+namespace {
+
+using test::error_of;
+using test::write_file;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class FormatTable : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& content) const {
+    write_file(folder_ / name, content);
+    return folder_ / name;
+  }
+
+  FileCalls& calls_ = system_file_calls();
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(FormatTable, EveryFormatHasANameSuffixesAndOneWayToOpenIt) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> suffixes;
+  for (const InputFormat& format : input_formats()) {
+    EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    EXPECT_FALSE(format.suffixes.empty()) << format.name;
+    EXPECT_FALSE(format.description.empty()) << format.name;
+    EXPECT_NE(format.open_by_ranges == nullptr, format.open_rows == nullptr) << format.name;
+    for (const std::string_view suffix : format.suffixes)
+      EXPECT_TRUE(suffixes.insert(suffix).second) << suffix;
+  }
+}
+
+TEST_F(FormatTable, ASuffixDecidesTheFormat) {
+  for (const InputFormat& format : input_formats()) {
+    for (const std::string_view suffix : format.suffixes) {
+      const std::string path = write("matrix" + std::string(suffix), "");
+
+      EXPECT_EQ(&format_of(calls_, path), &format) << suffix;
+    }
+  }
+}
+
+TEST_F(FormatTable, HelpAndErrorsNameEverySuffix) {
+  const std::string path = write("matrix.mtx", "1 2 3");
+  const std::string error = error_of([&] { format_of(calls_, path); });
+
+  EXPECT_EQ(find_format(calls_, path), nullptr);
+  EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr(path), Not(HasSubstr("looks like"))));
+  for (const InputFormat& format : input_formats()) {
+    for (const std::string_view suffix : format.suffixes) {
+      EXPECT_THAT(error, HasSubstr(std::string(suffix)));
+      EXPECT_THAT(known_suffixes(), HasSubstr(std::string(suffix)));
+    }
+  }
+}
+
+TEST_F(FormatTable, ContentUnderAnotherSuffixIsRecognizedInTheError) {
+  for (const InputFormat& format : input_formats()) {
+    if (format.magic.empty()) continue;
+    const std::string path = write("matrix.dat", std::string(format.magic) + "...");
+
+    EXPECT_THAT(error_of([&] { format_of(calls_, path); }),
+                HasSubstr("its content looks like " + std::string(format.suffixes.front())));
+  }
+}
+
+TEST_F(FormatTable, AFolderHasTheFormatOfItsFiles) {
+  std::filesystem::create_directory(folder_ / "parts");
+  write("parts/notes.txt", "");
+  EXPECT_EQ(find_format(calls_, folder_ / "parts"), nullptr);
+  EXPECT_THAT(error_of([&] { format_of(calls_, folder_ / "parts"); }),
+              AllOf(StartsWith("65: "), HasSubstr("is a folder"), HasSubstr(".jsonl")));
+
+  write("parts/b.jsonl.gz", "");
+  write("parts/a.jsonl", "");
+
+  const InputFormat& format = format_of(calls_, folder_ / "parts");
+  EXPECT_EQ(format.name, "jsonl");
+  EXPECT_THAT(names_with_suffix(calls_, folder_ / "parts", format.suffixes),
+              testing::ElementsAre("a.jsonl", "b.jsonl.gz"));
+}
+
+TEST_F(FormatTable, WhatIsNotReadByRangesIsToBeImportedFirst) {
+  const std::string path = write("matrix.jsonl", "");
+
+  EXPECT_THAT(error_of([&] { open_matrix(calls_, path); }),
+              AllOf(StartsWith("65: "), HasSubstr("bulksim import")));
+}
+
+}  // namespace
+}  // namespace bulksim
