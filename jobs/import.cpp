@@ -22,7 +22,7 @@ CommandSyntax syntax() {
           "the terms of the columns.",
       .positionals = {"source"},
       .options = {{"source", 0, "",
-                   "matrix: .csr, .npz, .jsonl, .jsonl.gz or a folder of .jsonl files"},
+                   "matrix (" + importable_suffixes() + ") or a folder of .jsonl files"},
                   {"output", 'o', "", "store to write (.h5)"},
                   {"vocab", 0, "", "file with the terms of the columns, one per line"},
                   {"ids", 0, "", "file with the ids of the rows, one per line"},

@@ -72,6 +72,10 @@ StoreInfo info_of(FileCalls& calls, const ImportOptions& options, const RowStrea
 
 }  // namespace
 
+std::string importable_suffixes() {
+  return known_suffixes();
+}
+
 ImportReport import_matrix(FileCalls& calls, const std::string& source, const std::string& store,
                            const ImportOptions& options, Log& log) {
   const Stopwatch watch;

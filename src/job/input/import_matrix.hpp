@@ -17,6 +17,9 @@ struct ImportOptions {
   std::string ids = {};         ///< file with the names of the rows, one per line, or empty
 };
 
+/// ".csr, .h5, .npz, ...": the suffixes of what can be imported, for help texts.
+std::string importable_suffixes();
+
 /// Writes the rows of a matrix of any known format into a store, in canonical form, with their
 /// survey, names of rows and terms of columns. Memory is bounded by a few row blocks, the names and
 /// the terms; csc and coo take more (`open_npz`).

@@ -1,5 +1,6 @@
 #include "formats/format_table.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/shared/input_files.hpp"
+#include "job/config/option_table.hpp"
 #include "support/npz_support.hpp"
 #include "support/test_support.hpp"
 
@@ -66,6 +68,17 @@ TEST_F(FormatTable, HelpAndErrorsNameEverySuffix) {
       EXPECT_THAT(error, HasSubstr(std::string(suffix)));
       EXPECT_THAT(known_suffixes(), HasSubstr(std::string(suffix)));
     }
+  }
+}
+
+TEST_F(FormatTable, TheHelpOfComputeNamesEverySuffix) {
+  const auto options = options_of(ComputeCommand::kCompute);
+  const auto items = std::find_if(options.begin(), options.end(),
+                                  [](const Option& option) { return option.name == "items"; });
+  ASSERT_NE(items, options.end());
+  for (const InputFormat& format : input_formats()) {
+    for (const std::string_view suffix : format.suffixes)
+      EXPECT_THAT(items->meaning, HasSubstr(std::string(suffix)));
   }
 }
 
