@@ -24,11 +24,11 @@ namespace bulksim {
 namespace {
 
 /// Looks at every cell, or at nothing; either way it counts.
-class Sink final : public TileSink {
+class CountingSink final : public TileSink {
  public:
   using Look = std::int64_t (*)(const void* context, const TileStripe& stripe);
 
-  Sink(Look look, const void* context) : look_(look), context_(context) {}
+  CountingSink(Look look, const void* context) : look_(look), context_(context) {}
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
 
   std::atomic<std::int64_t> tiles = 0;
@@ -37,7 +37,7 @@ class Sink final : public TileSink {
  private:
   class Writer final : public TileWriter {
    public:
-    explicit Writer(Sink& sink) : sink_(sink) {}
+    explicit Writer(CountingSink& sink) : sink_(sink) {}
     void begin(TileId) override {}
     void write(const TileStripe& stripe) override {
       sink_.wrong += sink_.look_(sink_.context_, stripe);
@@ -45,7 +45,7 @@ class Sink final : public TileSink {
     void finish() override { ++sink_.tiles; }
 
    private:
-    Sink& sink_;
+    CountingSink& sink_;
   };
 
   Look look_;
@@ -138,7 +138,7 @@ bool check() {
 
 /// Seconds from the first chunk to the last tile on the host, checks included.
 double time_pipeline(const Problem& problem) {
-  Sink sink([](const void*, const TileStripe&) { return std::int64_t{0}; }, nullptr);
+  CountingSink sink([](const void*, const TileStripe&) { return std::int64_t{0}; }, nullptr);
   const auto backend = make_backend(problem);
   backend->set_queries(problem.queries, sink);
   ItemChunk chunk = problem.all_items();

@@ -35,7 +35,8 @@ class PairCollector final : public PairSink {
       tile_.clear();
       turns_ = 0;
     }
-    void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+    void write(const PairStripe& stripe) override {
+      const auto& [query, pairs] = stripe;
       const bool ascending = std::ranges::is_sorted(pairs, std::less<>(), &ScoredItem::item);
       if (!tile_.empty() && tile_.back().first > query) ++turns_;
       const bool again = !tile_.empty() && (tile_.back().first == query ||

@@ -116,36 +116,18 @@ struct ScoredItem {
   bool operator==(const ScoredItem&) const = default;
 };
 
-/// Takes the pairs of one tile after the other. Each thread of a backend has one of its own.
-class PairWriter {
- public:
-  PairWriter() = default;
-  PairWriter(const PairWriter&) = delete;
-  PairWriter& operator=(const PairWriter&) = delete;
-  virtual ~PairWriter() = default;
-
-  /// Begins a tile, or begins it again when its checks have failed.
-  virtual void begin(TileId tile) = 0;
-  /// Pairs of one query row of the tile, items ascending, at least one. Rows come ascending, but
-  /// may begin with any of them and go on with the first after the last. Holds every wanted pair,
-  /// and with kBest and kSample perhaps others: who merges the tiles of a query keeps those with
-  /// the highest rank key.
-  virtual void write(std::int64_t query, std::span<const ScoredItem> pairs) = 0;
-  /// Every row was written and every check of the tile has held.
-  virtual void finish() = 0;
+/// Pairs of one query row of a tile, items ascending, at least one.
+///
+/// Rows come ascending, but may begin with any of them and go on with the first after the last.
+/// They hold every wanted pair, and with kBest and kSample perhaps others: who merges the tiles of
+/// a query keeps those with the highest rank key.
+struct PairStripe {
+  std::int64_t query = 0;
+  std::span<const ScoredItem> pairs;
 };
 
-/// Where the pairs of a run go.
-class PairSink {
- public:
-  PairSink() = default;
-  PairSink(const PairSink&) = delete;
-  PairSink& operator=(const PairSink&) = delete;
-  virtual ~PairSink() = default;
-
-  /// Called once a thread of the backend, possibly at the same time.
-  virtual std::unique_ptr<PairWriter> make_writer() = 0;
-};
+using PairWriter = Writer<PairStripe>;
+using PairSink = Sink<PairStripe>;
 
 /// What the bounds have saved.
 struct PairStats {
@@ -165,25 +147,9 @@ struct PairStats {
   }
 };
 
-/// Computes the wanted pairs of tiles on one device, asynchronously; checks each tile as far as it
-/// was computed. What fails, a tile or a row of it, is computed again; the second failure is an
-/// Error (70).
-class PairBackend {
+/// A backend of the wanted pairs; checks each tile as far as it was computed.
+class PairBackend : public Backend<PairStripe> {
  public:
-  PairBackend() = default;
-  PairBackend(const PairBackend&) = delete;
-  PairBackend& operator=(const PairBackend&) = delete;
-  virtual ~PairBackend() = default;
-
-  /// "cpu (AVX3, 2 threads)", for logs and reports.
-  virtual std::string description() const = 0;
-  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
-  /// sink the backend.
-  virtual void set_queries(const QueryBatch& queries, PairSink& sink) = 0;
-  /// As SimilarityBackend.
-  virtual void submit(ItemChunk chunk) = 0;
-  virtual void drain() = 0;
-  virtual std::int64_t recomputed_tiles() const = 0;
   /// So far, of finished tiles.
   virtual PairStats work() const = 0;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bulksim/backend/sink.hpp"
 #include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
@@ -15,7 +16,7 @@
 
 namespace bulksim {
 
-/// Neighbouring query rows of one tile, as they leave a backend.
+/// Neighbouring query rows of one tile, as they leave a backend: in the order of their rows.
 ///
 ///                items
 ///             i0  i1  i2 ..     values[r * tile.items + i]: rows are queries, as in the file.
@@ -39,33 +40,8 @@ enum class TileContent {
   kPartials,           ///< the partials; `values` may be empty
 };
 
-/// Takes the stripes of one tile after the other. Each thread of a backend has one of its own.
-class TileWriter {
- public:
-  TileWriter() = default;
-  TileWriter(const TileWriter&) = delete;
-  TileWriter& operator=(const TileWriter&) = delete;
-  virtual ~TileWriter() = default;
-
-  /// Begins a tile, or begins it again when its checks have failed.
-  virtual void begin(TileId tile) = 0;
-  /// Stripes come in the order of their rows; the memory is the backend's after the call.
-  virtual void write(const TileStripe& stripe) = 0;
-  /// Every stripe was written and every check of the tile has held.
-  virtual void finish() = 0;
-};
-
-/// Where the tiles of a run go.
-class TileSink {
- public:
-  TileSink() = default;
-  TileSink(const TileSink&) = delete;
-  TileSink& operator=(const TileSink&) = delete;
-  virtual ~TileSink() = default;
-
-  /// Called once a thread of the backend, possibly at the same time.
-  virtual std::unique_ptr<TileWriter> make_writer() = 0;
-};
+using TileWriter = Writer<TileStripe>;
+using TileSink = Sink<TileStripe>;
 
 /// A batch of query rows that stays in the backend.
 struct QueryBatch {
@@ -83,24 +59,22 @@ struct ItemChunk {
   std::int64_t tiles_to_come = 0;
 };
 
-/// Computes tiles on one device, asynchronously, and checks each before it counts as done.
-///
-/// Three checks with zero tolerance: the row identity sum_i A(q,i) = Q . sum_i I modulo 2^64 for
-/// each query and each 1,024 items (and the column identity where it is cheap), and `kSampledCells`
-/// cells of the finished tile against a merge of the two rows. A tile that fails is computed again;
-/// the second failure is an Error (70) that names tile, host and device.
-class SimilarityBackend {
+/// Computes tiles on one device, asynchronously, and checks each before it counts as done. What
+/// fails, a tile or a row of it, is computed again; the second failure is an Error (70) that names
+/// tile, host and device.
+template <class Stripe>
+class Backend {
  public:
-  SimilarityBackend() = default;
-  SimilarityBackend(const SimilarityBackend&) = delete;
-  SimilarityBackend& operator=(const SimilarityBackend&) = delete;
-  virtual ~SimilarityBackend() = default;
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
 
   /// "cpu (AVX3, 2 threads)", for logs and reports.
   virtual std::string description() const = 0;
   /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
   /// sink the backend or the next call.
-  virtual void set_queries(const QueryBatch& queries, TileSink& sink) = 0;
+  virtual void set_queries(const QueryBatch& queries, Sink<Stripe>& sink) = 0;
   /// Hands a chunk over and returns while it is at work; waits while two are, or as many as the
   /// options say. Throws what went wrong with an earlier chunk.
   virtual void submit(ItemChunk chunk) = 0;
@@ -109,6 +83,13 @@ class SimilarityBackend {
   /// Tiles whose checks failed once and held when computed again.
   virtual std::int64_t recomputed_tiles() const = 0;
 };
+
+/// A backend of whole tiles.
+///
+/// Three checks with zero tolerance: the row identity sum_i A(q,i) = Q . sum_i I modulo 2^64 for
+/// each query and each 1,024 items (and the column identity where it is cheap), and `kSampledCells`
+/// cells of the finished tile against a merge of the two rows.
+using SimilarityBackend = Backend<TileStripe>;
 
 /// Cells of each tile that are compared with a merge of the two rows.
 inline constexpr int kSampledCells = 64;

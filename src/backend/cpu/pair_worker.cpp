@@ -57,7 +57,7 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
       if (!row_holds(tile, row, {row_cells, cell})) throw wrong_twice(tile);
     }
     if (best_ != nullptr) pending_.push_to(*best_);
-    if (!pairs_.empty()) writer.write(query, pairs_);
+    if (!pairs_.empty()) writer.write({query, pairs_});
   }
   writer.finish();
   return again;

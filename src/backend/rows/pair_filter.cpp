@@ -120,7 +120,7 @@ void PairFilter::Writer::pass_on(std::int64_t query) {
     const std::int64_t row = query - filter_.queries_.begin;
     pending_.keep(filter_.spec_, query, row, filter_.best_->floor(row), pairs_);
   }
-  if (!pairs_.empty()) writer_->write(query, pairs_);
+  if (!pairs_.empty()) writer_->write({query, pairs_});
 }
 
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,

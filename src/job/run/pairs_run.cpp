@@ -122,7 +122,7 @@ void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64
     return too_much(pairs, progress.done() + 1, std::ssize(tiles));
   };
   PairOutput output(plan().grid, file, progress, std::move(options));
-  GuardedPairSink sink(output, session_.context);
+  WatchedSink sink(output, session_.context);
   const auto backend = make_pair_backend(session_.setup);
   try {
     stream_pairs(session_.setup, tiles, *backend, sink);

@@ -120,7 +120,7 @@ Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& sh
                       std::int64_t most_bytes, JobContext context) {
   Samples samples = choose_samples(setup, share, most_bytes);
   DroppedPairs dropped;
-  GuardedPairSink sink(dropped, context);
+  WatchedSink sink(dropped, context);
   const auto backend = make_pair_backend(setup);
   samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
   samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });

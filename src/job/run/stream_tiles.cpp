@@ -60,13 +60,13 @@ void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tile
 }  // namespace
 
 RunSink::RunSink(const Plan& plan, TileSink& output, JobContext context)
-    : guarded_(output, context) {
-  if (plan.zero_rows == ZeroRows::kNan) nan_.emplace(plan.grid, guarded_);
+    : watched_(output, context) {
+  if (plan.zero_rows == ZeroRows::kNan) nan_.emplace(plan.grid, watched_);
 }
 
 TileSink& RunSink::entrance() {
   if (nan_) return *nan_;
-  return guarded_;
+  return watched_;
 }
 
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,

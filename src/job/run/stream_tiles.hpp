@@ -25,7 +25,7 @@ class RunSink {
   NanForZeroRows* nan() { return nan_ ? &*nan_ : nullptr; }
 
  private:
-  GuardedSink guarded_;
+  WatchedSink<TileStripe> watched_;
   std::optional<NanForZeroRows> nan_;
 };
 

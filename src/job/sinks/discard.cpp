@@ -48,7 +48,7 @@ namespace {
 class DroppingWriter final : public PairWriter {
  public:
   void begin(TileId /*tile*/) override {}
-  void write(std::int64_t /*query*/, std::span<const ScoredItem> /*pairs*/) override {}
+  void write(const PairStripe& /*stripe*/) override {}
   void finish() override {}
 };
 

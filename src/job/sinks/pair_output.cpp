@@ -19,7 +19,8 @@ class PairOutput::Writer final : public PairWriter {
     turn_ = 0;
   }
 
-  void write(std::int64_t query, std::span<const ScoredItem> pairs) override {
+  void write(const PairStripe& stripe) override {
+    const auto& [query, pairs] = stripe;
     if (query < last_query_) turn_ = std::ssize(segment_.items);
     last_query_ = query;
     segment_.counts[static_cast<std::size_t>(query - queries_.begin)] =

@@ -2,36 +2,23 @@
 
 #include <memory>
 
-#include "bulksim/backend/pair_backend.hpp"
-#include "bulksim/backend/similarity_backend.hpp"
+#include "bulksim/backend/sink.hpp"
 #include "job/config/job_context.hpp"
 
 namespace bulksim {
 
-/// Passes tiles on to another sink, under the eye of the watchdog; throws Stopped instead of
-/// beginning one after a request to stop.
-class GuardedSink final : public TileSink {
+/// Passes tiles, whole or as pairs, on to another sink, under the eye of the watchdog; throws
+/// Stopped instead of beginning one after a request to stop.
+template <class Stripe>
+class WatchedSink final : public Sink<Stripe> {
  public:
   /// `sink` must outlive this one.
-  GuardedSink(TileSink& sink, JobContext context) : sink_(sink), context_(context) {}
+  WatchedSink(Sink<Stripe>& sink, JobContext context) : sink_(sink), context_(context) {}
 
-  std::unique_ptr<TileWriter> make_writer() override;
-
- private:
-  TileSink& sink_;
-  JobContext context_;
-};
-
-/// The same for pairs.
-class GuardedPairSink final : public PairSink {
- public:
-  /// `sink` must outlive this one.
-  GuardedPairSink(PairSink& sink, JobContext context) : sink_(sink), context_(context) {}
-
-  std::unique_ptr<PairWriter> make_writer() override;
+  std::unique_ptr<Writer<Stripe>> make_writer() override;
 
  private:
-  PairSink& sink_;
+  Sink<Stripe>& sink_;
   JobContext context_;
 };
 
