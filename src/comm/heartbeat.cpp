@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include "comm/mpi_library.hpp"
+#include "core/run/host.hpp"
 #include "core/run/phase_timer.hpp"
 
 namespace bulksim::mpi {
@@ -33,7 +33,7 @@ enum class Sign : std::int32_t { kAlive, kFarewell };
 struct Message {
   Sign sign = Sign::kAlive;
   std::int32_t process = 0;
-  std::uint64_t process_space = 0;  // within which a process number means something
+  std::uint64_t process_space = 0;  // a hash: within it a process number means something
   std::array<char, 64> host{};
   std::array<char, 200> where{};
 };
@@ -41,18 +41,6 @@ struct Message {
 template <std::size_t N>
 void copy_text(const std::string& from, std::array<char, N>& to) {
   std::snprintf(to.data(), to.size(), "%s", from.c_str());
-}
-
-/// A hash of the running system and its namespace of process numbers.
-std::uint64_t process_space() {
-  std::array<char, 256> text{};
-  const ssize_t length = readlink("/proc/self/ns/pid", text.data(), text.size());
-  std::string key(text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
-    key.append(text.data(), std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-  }
-  return std::hash<std::string>{}(key);
 }
 
 /// What is known of a rank at the other end.
@@ -95,9 +83,10 @@ class HeartbeatOptions final : public Heartbeat {
  private:
   /// The first message of every rank: one that dies before its second is missed all the same.
   std::vector<Message> introduce(int size) {
-    mine_.process = getpid();
-    mine_.process_space = process_space();
-    gethostname(mine_.host.data(), mine_.host.size() - 1);
+    const ProcessInfo self = this_process();
+    mine_.process = static_cast<std::int32_t>(self.pid);
+    mine_.process_space = std::hash<std::string>{}(self.process_space());
+    copy_text(self.host, mine_.host);
     copy_text(location(), mine_.where);
     std::vector<Message> all(static_cast<std::size_t>(size));
     locked([&] {

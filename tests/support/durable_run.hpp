@@ -43,10 +43,10 @@ struct DurableRun {
     RunDirectory run(calls, output, kDurablePlan);
     if (run.published("{}\n")) return;
     run.claim();
-    LeaseWorld world = this_machine();
-    world.expiry_seconds = 0.01;  // a lease that a power cut has torn tells nothing
-    world.poll_seconds = 0.002;
-    const auto lease = Lease::take(calls, run.lease_path(), world);
+    LeaseOptions options;
+    options.expiry_seconds = 0.01;  // a lease that a power cut has torn tells nothing
+    options.poll_seconds = 0.002;
+    const auto lease = Lease::take(calls, run.lease_path(), options);
     const auto still_ours = [&] { lease->check(); };
     if (run.finish_publication("{}\n")) return;
     if (run.prepare("{}\n") == Staged::kFinalized) {

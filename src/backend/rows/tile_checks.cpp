@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include <unistd.h>
-
 #include "bulksim/core/checksum.hpp"
+#include "core/run/host.hpp"
 
 namespace bulksim {
 
@@ -54,11 +53,10 @@ bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines
 }
 
 Error wrong_twice(TileId tile) {
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
   return Error(ExitCode::kSoftware,
                "the tile in row " + std::to_string(tile.row) + ", column " +
-                   std::to_string(tile.column) + " was computed wrong twice on host '" + host +
+                   std::to_string(tile.column) + " was computed wrong twice on host '" +
+                   host_name() +
                    "' (cpu): test the memory of that host and run the same command on another one");
 }
 

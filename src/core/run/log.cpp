@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "core/run/host.hpp"
+#include "core/text/format_text.hpp"
 
 namespace bulksim {
 
@@ -59,19 +61,9 @@ void append_json_value(std::string& out, const LogField& field) {
 std::string time_stamp() {
   timeval now{};
   gettimeofday(&now, nullptr);
-  tm parts{};
-  gmtime_r(&now.tv_sec, &parts);
-  char date[32];
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  char text[48];
-  std::snprintf(text, sizeof text, "%s.%03dZ", date, static_cast<int>(now.tv_usec / 1000));
+  std::string text = utc_text(now.tv_sec);
+  text.insert(text.size() - 1, formatted(".%03d", static_cast<int>(now.tv_usec / 1000)));
   return text;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 std::string json_line(LogLevel level, std::string_view event, const std::string& sentence,

@@ -1,5 +1,7 @@
 #include "core/text/format_text.hpp"
 
+#include <ctime>
+
 namespace bulksim {
 
 std::string bytes_text(std::int64_t bytes) {
@@ -11,6 +13,15 @@ std::string bytes_text(std::int64_t bytes) {
     unit = next;
   }
   return formatted(unit[0] == 'B' ? "%.0f %s" : "%.1f %s", value, unit);
+}
+
+std::string utc_text(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
 }
 
 std::string duration_text(double seconds) {

@@ -1,32 +1,17 @@
 #include "job/config/failure_record.hpp"
 
-#include <array>
 #include <ctime>
 #include <exception>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "core/run/host.hpp"
 #include "core/text/format_text.hpp"
 
 namespace bulksim {
 
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string attempt_name(std::int64_t attempt) {
   return formatted("a%04lld", static_cast<long long>(attempt));
@@ -61,7 +46,7 @@ void FailureRecord::write(ExitCode code, const std::string& sentence, int error_
         {"schema", 1},           {"cause", sentence},    {"exit_code", static_cast<int>(code)},
         {"errno", error_number}, {"rank", rank_.load()}, {"host", host_name()},
         {"process", getpid()},   {"phase", where.phase}, {"work", where.work},
-        {"tile", nullptr},       {"attempt", attempt_},  {"time", utc_now()}};
+        {"tile", nullptr},       {"attempt", attempt_},  {"time", utc_text(std::time(nullptr))}};
     if (where.tile) json["tile"] = {{"row", where.tile->row}, {"column", where.tile->column}};
     const std::string name = attempt_name(attempt_);
     json["root_cause"] = is_first(calls_, inside(folder_, name + ".first"));

@@ -183,7 +183,7 @@ OutputStatus read_status(FileCalls& calls, const std::string& output, std::int64
   }
   status.current = versions ? current_version(calls, output) : exists(calls, output) ? output : "";
   status.holder = read_lease(calls, (versions ? output : work) + "/LOCK");
-  if (status.holder) status.holder_state = name_of(liveness_of(*status.holder, this_machine()));
+  if (status.holder) status.holder_state = name_of(liveness_of(*status.holder));
   const std::string staging = newest_staging(calls, work);
   if (!staging.empty()) {
     read_progress(calls, staging, now, status);

@@ -1,7 +1,5 @@
 #include "job/inspect/versions_job.hpp"
 
-#include <array>
-#include <ctime>
 #include <limits>
 #include <ostream>
 
@@ -12,19 +10,6 @@
 #include "storage/run/versions.hpp"
 
 namespace bulksim {
-
-namespace {
-
-std::string utc_text(std::int64_t seconds) {
-  const std::time_t time = seconds;
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-}  // namespace
 
 void print_versions(FileCalls& calls, const std::string& output, VersionsFormat format,
                     std::ostream& out) {
@@ -50,14 +35,14 @@ void print_versions(FileCalls& calls, const std::string& output, VersionsFormat 
 
 void use_version(FileCalls& calls, const std::string& output, std::int64_t number, Log& log) {
   const Version version = find_version(calls, output, number);
-  const auto lease = Lease::take(calls, output + "/LOCK", this_machine());
+  const auto lease = Lease::take(calls, output + "/LOCK");
   set_current(calls, output, version.name);
   log.info("current", "'" + output + "/CURRENT' shows version " + version.name);
 }
 
 void prune_versions(FileCalls& calls, const std::string& output, std::int64_t keep, Log& log) {
   list_versions(calls, output);  // says when it is no output folder
-  const auto lease = Lease::take(calls, output + "/LOCK", this_machine());
+  const auto lease = Lease::take(calls, output + "/LOCK");
   const Removal removal =
       retire_versions(calls, output, keep, std::numeric_limits<double>::infinity());
   for (const std::string& name : removal.removed)

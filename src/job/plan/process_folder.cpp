@@ -10,8 +10,8 @@ namespace bulksim {
 
 ProcessFolder::ProcessFolder(FileCalls& calls, const std::string& place, Log& log)
     : calls_(calls), log_(log) {
-  path_ = inside(place, prefix() + std::to_string(world_.self.pid) + "-" +
-                            std::to_string(world_.self.start_time));
+  path_ =
+      inside(place, prefix() + std::to_string(self_.pid) + "-" + std::to_string(self_.start_time));
   remove_dead(place);
 }
 
@@ -25,7 +25,7 @@ void ProcessFolder::remove() {
 
 /// Of all these folders on this machine.
 std::string ProcessFolder::prefix() const {
-  const std::string machine = world_.self.boot_id + world_.self.pid_namespace;
+  const std::string machine = self_.process_space();
   return ".bulksim-" + digest_of(std::as_bytes(std::span(machine))).hex().substr(0, 8) + "-";
 }
 
@@ -36,7 +36,7 @@ void ProcessFolder::remove_dead(const std::string& place) {
     long long start = 0;
     if (!name.starts_with(prefix()) ||
         std::sscanf(name.c_str() + prefix().size(), "%lld-%lld", &pid, &start) != 2 ||
-        world_.runs(pid, start)) {
+        is_running(pid, start)) {
       continue;
     }
     remove_tree(calls_, inside(place, name));

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "bulksim/core/file.hpp"
+#include "core/run/host.hpp"
 #include "core/run/log.hpp"
-#include "storage/run/lease.hpp"
 
 namespace bulksim {
 
@@ -28,7 +28,7 @@ class ProcessFolder {
 
   FileCalls& calls_;
   Log& log_;
-  LeaseWorld world_ = this_machine();
+  ProcessInfo self_ = this_process();
   std::string path_;
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bulksim/core/types.hpp"
+#include "core/run/host.hpp"
 
 namespace bulksim {
 
@@ -74,14 +75,13 @@ struct Affinity {
 };
 
 Affinity affinity() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
+  const std::string host = host_name() + ' ';
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) {
-    return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), std::string(host) + " all"};
+    return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), host + "all"};
   }
-  Affinity result{CPU_COUNT(&set), std::string(host) + ' '};
+  Affinity result{CPU_COUNT(&set), host};
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) result.mask += std::to_string(core) + ',';
   }

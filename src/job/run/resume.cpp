@@ -212,7 +212,7 @@ std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, J
     if (context.mpi.world().rank() != 0) return;
     run.claim();
     if (config.durability == Durability::kOff) return;
-    lease = Lease::take(context.calls, run.lease_path(), this_machine());
+    lease = Lease::take(context.calls, run.lease_path());
     lease->keep();
   });
   return lease;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -21,18 +22,23 @@ Error held(const std::string& path, const LeaseHolder& holder) {
                    "': wait for it, stop it, or choose another output (bulksim status tells more)");
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 void write_lease(const File& file, const LeaseHolder& holder) {
   file.write(std::as_bytes(std::span<const char>(encode_lease(holder))), 0);
 }
 
 /// Whether the one who holds `path` is dead. Waits for a sign of life when only time can tell.
 bool is_abandoned(FileCalls& calls, const std::string& path, const LeaseHolder& first,
-                  const LeaseWorld& world) {
-  const Liveness liveness = liveness_of(first, world);
+                  const LeaseOptions& options) {
+  const Liveness liveness = liveness_of(first, options);
   if (liveness != Liveness::kUnknown) return liveness == Liveness::kDead;
-  const double begin = world.now();
-  while (world.now() - begin < world.expiry_seconds) {
-    world.wait(world.poll_seconds);
+  const double begin = options.clock.now();
+  while (options.clock.now() - begin < options.expiry_seconds) {
+    options.clock.wait(options.poll_seconds);
     const auto now = read_lease(calls, path);
     if (!now || now->token != first.token) return true;  // look again at who has it
     if (*now != first) return false;
@@ -87,19 +93,41 @@ class Candidate {
 };
 
 /// Removes candidates and guards that dead processes have left beside the lease.
-void sweep(FileCalls& calls, const std::string& path, const LeaseWorld& world) {
+void sweep(FileCalls& calls, const std::string& path, const LeaseOptions& options) {
   const std::string folder = parent_of(path);
   const std::string prefix = path.substr(path.find_last_of('/') + 1) + ".";
   for (const std::string& name : list_directory(calls, folder)) {
     if (!name.starts_with(prefix)) continue;
     const auto holder = read_lease(calls, inside(folder, name));
-    if (holder && liveness_of(*holder, world) == Liveness::kDead) {
+    if (holder && liveness_of(*holder, options) == Liveness::kDead) {
       calls.unlink(inside(folder, name).c_str());
     }
   }
 }
 
 }  // namespace
+
+LeaseHolder this_holder() {
+  LeaseHolder self;
+  static_cast<ProcessInfo&>(self) = this_process();
+  self.slurm_job = variable("SLURM_JOB_ID");
+  self.slurm_restart = std::atoll(variable("SLURM_RESTART_COUNT").c_str());
+  return self;
+}
+
+Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options) {
+  const LeaseHolder& self = options.self;
+  const bool same_machine = !holder.boot_id.empty() && holder.boot_id == self.boot_id &&
+                            holder.pid_namespace == self.pid_namespace;
+  if (same_machine) {
+    // the own number means that it was given out again
+    const bool alive = holder.pid != self.pid && options.runs(holder.pid, holder.start_time);
+    return alive ? Liveness::kAlive : Liveness::kDead;
+  }
+  const bool earlier_start = !holder.slurm_job.empty() && holder.slurm_job == self.slurm_job &&
+                             holder.slurm_restart < self.slurm_restart;
+  return earlier_start ? Liveness::kDead : Liveness::kUnknown;
+}
 
 struct Lease::State {
   std::mutex mutex;
@@ -108,12 +136,13 @@ struct Lease::State {
   File file;
 };
 
-std::unique_ptr<Lease> Lease::take(FileCalls& calls, const std::string& path, LeaseWorld world) {
-  LeaseHolder self = world.self;
+std::unique_ptr<Lease> Lease::take(FileCalls& calls, const std::string& path,
+                                   LeaseOptions options) {
+  LeaseHolder self = options.self;
   self.token = new_token();
   for (;;) {
     const auto holder = read_lease(calls, path);
-    const bool abandoned = holder && is_abandoned(calls, path, *holder, world);
+    const bool abandoned = holder && is_abandoned(calls, path, *holder, options);
     if (holder && !abandoned) throw held(path, *holder);
     Candidate candidate(calls, path, self);
     if (!holder) {
@@ -121,22 +150,23 @@ std::unique_ptr<Lease> Lease::take(FileCalls& calls, const std::string& path, Le
     } else {
       // Of several who want to replace the same dead holder, one at a time may: or the slower
       // would remove the lease of the faster.
-      const auto guard = take(calls, path + ".over-" + holder->token, world);
+      const auto guard = take(calls, path + ".over-" + holder->token, options);
       const auto now = read_lease(calls, path);
       if (!now || now->token != holder->token) continue;
       candidate.replace();
     }
     std::unique_ptr<Lease> lease(
-        new Lease(calls, path, std::move(world), self, candidate.take_file()));
+        new Lease(calls, path, std::move(options), self, candidate.take_file()));
     lease->check();
     return lease;
   }
 }
 
-Lease::Lease(FileCalls& calls, std::string path, LeaseWorld world, LeaseHolder holder, File file)
+Lease::Lease(FileCalls& calls, std::string path, LeaseOptions options, LeaseHolder holder,
+             File file)
     : calls_(calls),
       path_(std::move(path)),
-      world_(std::move(world)),
+      options_(std::move(options)),
       state_(std::make_unique<State>()) {
   state_->holder = std::move(holder);
   state_->file = std::move(file);
@@ -154,12 +184,12 @@ Lease::~Lease() {
 
 void Lease::keep() {
   try {
-    sweep(calls_, path_, world_);
+    sweep(calls_, path_, options_);
   } catch (const Error&) {
     // leftovers does no harm
   }
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    const std::chrono::duration<double> interval(world_.heartbeat_seconds);
+    const std::chrono::duration<double> interval(options_.heartbeat_seconds);
     while (!stop.stop_requested() && !lost_) {
       {
         std::unique_lock lock(state_->mutex);

@@ -9,18 +9,14 @@
 #include <thread>
 
 #include "bulksim/core/file.hpp"
+#include "core/run/host.hpp"
 
 namespace bulksim {
 
 /// Who holds an output, and since when nothing was heard of it.
-struct LeaseHolder {
-  std::string token;  ///< of this one lease
-  std::string host;
-  std::string boot_id;
-  std::string pid_namespace;
-  std::int64_t pid = 0;
-  std::int64_t start_time = 0;  ///< of the process, in ticks since boot
-  std::string slurm_job;        ///< empty outside of Slurm
+struct LeaseHolder : ProcessInfo {
+  std::string token;      ///< of this one lease
+  std::string slurm_job;  ///< empty outside of Slurm
   std::int64_t slurm_restart = 0;
   std::string phase;
   std::int64_t counter = 0;  ///< rises while the holder lives
@@ -28,23 +24,23 @@ struct LeaseHolder {
   bool operator==(const LeaseHolder&) const = default;
 };
 
-/// What a lease knows of its machine and of time; tests put another world in its place.
-struct LeaseWorld {
-  LeaseHolder self;  ///< without a token
+/// This process in its Slurm job, without a token.
+LeaseHolder this_holder();
+
+/// Who takes a lease, and how long it waits; tests put another process and clock in their place.
+struct LeaseOptions {
+  LeaseHolder self = this_holder();
   /// Whether a process of this machine with this start time is alive.
-  std::function<bool(std::int64_t pid, std::int64_t start_time)> runs;
-  std::function<double()> now;  ///< seconds, of a clock that never steps
-  std::function<void(double seconds)> wait;
+  std::function<bool(std::int64_t pid, std::int64_t start_time)> runs = is_running;
+  Clock clock = steady_clock();
   double heartbeat_seconds = 10.0;
   double expiry_seconds = 30.0;
   double poll_seconds = 0.5;
 };
 
-LeaseWorld this_machine();
-
-/// What the world at hand can tell of a holder without waiting.
+/// What can be said of a holder without waiting.
 enum class Liveness { kAlive, kDead, kUnknown };
-Liveness liveness_of(const LeaseHolder& holder, const LeaseWorld& world);
+Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options = {});
 
 /// The holder that a lease file names; nothing when there is no file, and a holder without a token
 /// when the file cannot be understood.
@@ -59,7 +55,8 @@ std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path)
 class Lease {
  public:
   /// Throws Error (73), which names the holder, when somebody alive has it.
-  static std::unique_ptr<Lease> take(FileCalls& calls, const std::string& path, LeaseWorld world);
+  static std::unique_ptr<Lease> take(FileCalls& calls, const std::string& path,
+                                     LeaseOptions options = {});
   /// Gives the lease back when it is still ours.
   ~Lease();
   Lease(const Lease&) = delete;
@@ -79,11 +76,11 @@ class Lease {
 
  private:
   struct State;
-  Lease(FileCalls& calls, std::string path, LeaseWorld world, LeaseHolder holder, File file);
+  Lease(FileCalls& calls, std::string path, LeaseOptions options, LeaseHolder holder, File file);
 
   FileCalls& calls_;
   std::string path_;
-  LeaseWorld world_;
+  LeaseOptions options_;
   std::unique_ptr<State> state_;
   std::atomic<bool> lost_ = false;
   std::jthread thread_;  // last: it uses everything above

@@ -22,20 +22,20 @@ struct FakeWorld {
   std::int64_t living = 0;                         ///< the one other process that is alive
   std::function<void(double)> while_waiting = {};  ///< what happens meanwhile
 
-  LeaseWorld of(const std::string& host, std::int64_t pid) {
-    LeaseWorld world;
-    world.self.host = host;
-    world.self.boot_id = "boot of " + host;
-    world.self.pid_namespace = "pid:[1]";
-    world.self.pid = pid;
-    world.self.start_time = 7;
-    world.runs = [this](std::int64_t process, std::int64_t) { return process == living; };
-    world.now = [this] { return time; };
-    world.wait = [this](double seconds) {
+  LeaseOptions of(const std::string& host, std::int64_t pid) {
+    LeaseOptions options;
+    options.self.host = host;
+    options.self.boot_id = "boot of " + host;
+    options.self.pid_namespace = "pid:[1]";
+    options.self.pid = pid;
+    options.self.start_time = 7;
+    options.runs = [this](std::int64_t process, std::int64_t) { return process == living; };
+    options.clock.now = [this] { return time; };
+    options.clock.wait = [this](double seconds) {
       time += seconds;
       if (while_waiting) while_waiting(time);
     };
-    return world;
+    return options;
   }
 };
 
@@ -128,9 +128,9 @@ TEST(Lease, OfAnotherHostIsTakenOverWhenItsCounterStandsStillForThirtySeconds) {
 TEST(Lease, OfAnEarlierStartOfTheSameSlurmJobIsTakenOverAtOnce) {
   const TemporaryFolder folder;
   FakeWorld fake;
-  LeaseWorld first = fake.of("b", 11);
+  LeaseOptions first = fake.of("b", 11);
   first.self.slurm_job = "4711";
-  LeaseWorld requeued = fake.of("a", 12);
+  LeaseOptions requeued = fake.of("a", 12);
   requeued.self.slurm_job = "4711";
   requeued.self.slurm_restart = 1;
   const auto killed = Lease::take(calls, folder / "LOCK", first);
@@ -142,14 +142,14 @@ TEST(Lease, OfAnEarlierStartOfTheSameSlurmJobIsTakenOverAtOnce) {
 }
 
 TEST(Lease, TheOwnProcessNumberNeverCountsAsAnother) {
-  LeaseWorld world = this_machine();
-  LeaseHolder holder = world.self;
+  LeaseOptions options;
+  LeaseHolder holder = options.self;
 
-  EXPECT_TRUE(world.runs(holder.pid, holder.start_time));
-  EXPECT_FALSE(world.runs(holder.pid, holder.start_time + 1));
-  EXPECT_EQ(liveness_of(holder, world), Liveness::kDead);
+  EXPECT_TRUE(options.runs(holder.pid, holder.start_time));
+  EXPECT_FALSE(options.runs(holder.pid, holder.start_time + 1));
+  EXPECT_EQ(liveness_of(holder, options), Liveness::kDead);
   holder.pid = getppid();
-  EXPECT_EQ(liveness_of(holder, world), Liveness::kDead) << "another start time";
+  EXPECT_EQ(liveness_of(holder, options), Liveness::kDead) << "another start time";
 }
 
 TEST(Lease, AFileThatNobodyUnderstandsCountsAsAHolderThatIsSilent) {
@@ -175,10 +175,10 @@ TEST(Lease, OfManyWhoWantThatOfADeadHolderOneGetsIt) {
       for (std::size_t i = 0; i < leases.size(); ++i) {
         threads.emplace_back([&, i] {
           FakeWorld own;
-          LeaseWorld world = own.of("a", 100 + static_cast<std::int64_t>(i));
-          world.runs = [](std::int64_t process, std::int64_t) { return process >= 100; };
+          LeaseOptions options = own.of("a", 100 + static_cast<std::int64_t>(i));
+          options.runs = [](std::int64_t process, std::int64_t) { return process >= 100; };
           try {
-            leases[i] = Lease::take(calls, path, world);
+            leases[i] = Lease::take(calls, path, options);
           } catch (const Error&) {
             // somebody else has it
           }
