@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/tile_batch_queue.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 
 namespace bulksim {
 

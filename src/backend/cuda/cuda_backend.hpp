@@ -60,12 +60,4 @@ std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int
 std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options,
                                           const PairFilterSpec& spec, std::int64_t chunk_nnz);
 
-/// Device memory that a chunk of items needs, in bytes, with room for one tile and the queries:
-///
-///   8 query entries + 16 labels + 56 entries + 32 items + labels / 4 a block + 8 cells of a tile
-///
-/// Labels are the columns of the queries, at most `columns`.
-std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,
-                                       std::int64_t items, std::int64_t item_nnz);
-
 }  // namespace bulksim

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/cuda_backend.hpp"
 #include "backend/cuda/cuda_kernel_benchmark.hpp"
+#include "backend/cuda/device_memory.hpp"
 #include "backend/rows/top_k_heaps.hpp"
 #include "blocks/fine_grid.hpp"
 #include "core/run/shared_library.hpp"
@@ -69,20 +70,12 @@ std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int
 std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options,
                                           const PairFilterSpec& spec, std::int64_t chunk_nnz) {
   const TileShape& tile = options.grid.tile();
-  const std::int64_t candidates = options.pinned_tiles * (tile.cells() + 4 * tile.queries);
+  const std::int64_t candidates =
+      options.pinned_tiles * (8 * cuda::candidate_capacity(tile.cells()) + 4 * tile.queries);
   const MatrixShape& shape = options.grid.shape();
   const std::int64_t best =
       spec.keep == Keep::kAll ? 0 : TopKHeaps::bytes(shape.queries, shape.items, spec.count);
   return cuda_backend_host_bytes(options, chunk_nnz) + candidates + best;
-}
-
-std::int64_t cuda_backend_device_bytes(TileShape tile, std::int64_t query_nnz, std::int64_t columns,
-                                       std::int64_t items, std::int64_t item_nnz) {
-  constexpr std::int64_t kBlock = 1024;
-  const std::int64_t labels = std::min(query_nnz, columns);
-  const std::int64_t blocks = divide_up(items, tile.items) * divide_up(tile.items, kBlock);
-  return 8 * query_nnz + 16 * labels + 56 * item_nnz + 32 * items + blocks * labels / 4 +
-         8 * tile.cells();
 }
 
 }  // namespace bulksim

@@ -14,16 +14,20 @@ endif()
 
 # What they use of the library, for builds without the library.
 set(BULKSIM_CUDA_NEEDS
+  backend/cuda/device_memory.cpp
   backend/rows/top_k_heaps.cpp
   backend/rows/labelled_rows.cpp
   backend/rows/pair_filter.cpp
+  backend/rows/tile_batch_queue.cpp
   backend/rows/tile_checks.cpp
   backend/rows/pending_top_k.cpp
   comm/communicator.cpp
   core/checksum.cpp
   core/error.cpp
+  core/run/host.cpp
   core/run/kernel_log.cpp
   core/run/watchdog.cpp
+  core/text/format_text.cpp
   sparse/csr_matrix.cpp
   sparse/quantized_rows.cpp
   sparse/vocabulary.cpp)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/rows/top_k_heaps.hpp"
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 
 namespace bulksim {
 

@@ -5,6 +5,7 @@
 #include "blocks/fine_grid.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 #include "job/input/row_reader.hpp"
+#include "storage/parts/pair_segments.hpp"
 
 namespace bulksim {
 
@@ -35,7 +36,6 @@ std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
 
 /// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
 std::int64_t pair_memory(const Plan& plan, int threads) {
-  constexpr std::int64_t kPairBytes = 8;
   constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
   const std::int64_t fullest_tile =
       plan.filter->keep == Keep::kAll
@@ -49,6 +49,16 @@ std::int64_t pair_memory(const Plan& plan, int threads) {
 TileContent content_of(const Plan& plan) {
   if (!plan.softmax_scale) return TileContent::kValues;
   return plan.has_matrix() ? TileContent::kValuesAndPartials : TileContent::kPartials;
+}
+
+/// What does not depend on the rank.
+CudaBackendOptions cuda_options(const Plan& plan) {
+  CudaBackendOptions options;
+  options.grid = plan.grid;
+  options.arithmetic = plan.arithmetic;
+  options.content = content_of(plan);
+  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
+  return options;
 }
 
 }  // namespace
@@ -81,11 +91,7 @@ CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
 }
 
 CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources) {
-  CudaBackendOptions options;
-  options.grid = plan.grid;
-  options.arithmetic = plan.arithmetic;
-  options.content = content_of(plan);
-  options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
+  CudaBackendOptions options = cuda_options(plan);
   options.node_rank = resources.device->node_rank;
   options.writers = std::min(resources.threads, kMostWriters);
   options.pinned_tiles = options.writers + kTilesOnTheirWay;
@@ -115,10 +121,16 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
   };
 }
 
-std::int64_t device_bytes(const Schedule& schedule, const Plan& plan, const Surveys& surveys) {
+cuda::DeviceMemory device_memory(const Schedule& schedule, const Plan& plan,
+                                 const Surveys& surveys) {
   const Extent extent = extent_of(schedule, plan, surveys);
-  return cuda_backend_device_bytes(plan.grid.tile(), extent.batch_nnz, plan.columns,
-                                   extent.chunk_rows, extent.chunk_nnz);
+  const std::int64_t labels = std::min(extent.batch_nnz, plan.columns);
+  const auto slice = cuda::SliceSize{extent.chunk_rows, extent.chunk_nnz, labels}.with_reserve();
+  return {
+      cuda::query_memory(extent.batch_rows, extent.batch_nnz, labels),
+      2 * cuda::item_row_memory(slice),
+      cuda::item_block_memory(plan.grid.tile(), slice, cuda::sort_scratch_estimate(slice.entries)),
+      2 * cuda::tile_memory(cuda_options(plan), 1, plan.filter.has_value())};
 }
 
 std::int64_t block_sum_bytes(const Plan& plan, int threads) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/device_memory.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "job/input/survey.hpp"
 #include "job/plan/plan.hpp"
@@ -35,8 +36,9 @@ std::int64_t fullest(const InputSurvey& survey, std::int64_t length);
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule);
 
-/// Device memory beside the tiles' own share, which the backend makes as small as it must.
-std::int64_t device_bytes(const Schedule& schedule, const Plan& plan, const Surveys& surveys);
+/// Device memory with the smallest groups, to which the backend goes when it must.
+cuda::DeviceMemory device_memory(const Schedule& schedule, const Plan& plan,
+                                 const Surveys& surveys);
 
 /// Memory for block sums: two integers a query row, fine blocks as they are reduced and written,
 /// and partials of a tile on each thread.

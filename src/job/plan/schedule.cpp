@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/error.hpp"
 #include "core/text/format_text.hpp"
@@ -15,9 +15,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr double kTransferSeconds = 0.1;   // of the tiles of a chunk on their way down
-constexpr double kShareOfDevice = 0.7;     // of its free memory; as the backend takes it
-constexpr std::int64_t kItemBlock = 1024;  // items that a device inverts into one block
+constexpr double kTransferSeconds = 0.1;  // of the tiles of a chunk on their way down
+constexpr double kShareOfDevice = 0.7;    // of its free memory; as the backend takes it
 
 Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
   std::string table;
@@ -30,35 +29,30 @@ Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
                    "; raise --memory, lower --threads or use fewer ranks a node");
 }
 
-/// Queries and two item blocks in half of the L2 cache: 8 bytes an entry, in the look-up of a block
-/// a quarter of a byte a label, in its lists 8 bytes more.
+/// Queries, at 8 bytes per entry, and two item blocks in half of the L2 cache.
 bool fits_cache(const Schedule& schedule, const Plan& plan, const Surveys& surveys,
                 const CudaDevice& device) {
   const std::int64_t batch_nnz = extent_of(schedule, plan, surveys).batch_nnz;
   const std::int64_t labels = std::min(batch_nnz, plan.columns);
-  const std::int64_t block = 16 * fullest(surveys.items, kItemBlock) + labels / 4;
+  const std::int64_t block =
+      cuda::block_read_bytes(fullest(surveys.items, cuda::kBlockItems), labels);
   return 8 * batch_nnz + 2 * block <= device.l2_bytes / 2;
 }
 
-Error too_little_device_memory(const CudaDevice& device, const Schedule& schedule, const Plan& plan,
-                               const Surveys& surveys) {
-  const Extent extent = extent_of(schedule, plan, surveys);
-  return Error(ExitCode::kMemory,
-               "the device " + device.description + " has " + bytes_text(device.free_bytes) +
-                   " free, of which 70 % may be taken, and one column of tiles needs " +
-                   bytes_text(device_bytes(schedule, plan, surveys)) + " = 8 x " +
-                   std::to_string(extent.batch_nnz) + " query entries + 16 x labels + 56 x " +
-                   std::to_string(extent.chunk_nnz) + " entries + 32 x " +
-                   std::to_string(extent.chunk_rows) +
-                   " items + blocks x labels / 4 + two tiles (choose a smaller --tile, or a device "
-                   "with more memory)");
+Error too_little_device_memory(const CudaDevice& device, const cuda::DeviceMemory& memory) {
+  return Error(ExitCode::kMemory, "the device " + device.description + " has " +
+                                      bytes_text(device.free_bytes) +
+                                      " free, of which 70 % may be taken, and one column of tiles "
+                                      "needs " +
+                                      bytes_text(memory.total()) + " = " + memory.text() +
+                                      " (choose a smaller --tile, or a device with more memory)");
 }
 
 void fit_device_memory(const Plan& plan, const Surveys& surveys, const CudaDevice& device,
                        Schedule& schedule) {
   const auto usable =
       static_cast<std::int64_t>(kShareOfDevice * static_cast<double>(device.free_bytes));
-  while (device_bytes(schedule, plan, surveys) > usable) {
+  while (device_memory(schedule, plan, surveys).total() > usable) {
     if (schedule.chunk_columns > 1) {
       schedule.chunk_columns /= 2;
       schedule.chunk_limit = "the memory of the device";
@@ -66,7 +60,7 @@ void fit_device_memory(const Plan& plan, const Surveys& surveys, const CudaDevic
       schedule.query_batch_rows = divide_up(schedule.query_batch_rows, 2);
       schedule.query_limit = "the memory of the device";
     } else {
-      throw too_little_device_memory(device, schedule, plan, surveys);
+      throw too_little_device_memory(device, device_memory(schedule, plan, surveys));
     }
   }
 }

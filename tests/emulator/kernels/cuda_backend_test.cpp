@@ -1,13 +1,16 @@
 // The CUDA backend on the emulated device: the order of its streams, faults, and little memory.
 #include "backend/cuda/cuda_backend.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "backend/cuda/device_memory.hpp"
 #include "emulator/device/emulated_runtime.hpp"
 #include "emulator/device/machine.hpp"
 #include "support/backend_support.hpp"
@@ -108,6 +111,46 @@ TEST_F(CudaBackendTest, TakesItemsInSlicesThatFitTheDevice) {
   EXPECT_LE(emulator::peak_device_bytes(), wanted * 2 / 3);
 }
 
+/// The largest slice of `columns` columns of tiles of a problem, and its labels.
+cuda::SliceSize largest_slice(const BackendProblem& problem, std::int64_t columns) {
+  const std::set<Column> labels(problem.queries.rows.col_indices.begin(),
+                                problem.queries.rows.col_indices.end());
+  cuda::SliceSize slice{0, 0, std::ssize(labels)};
+  for (std::int64_t column = 0; column < problem.grid.columns(); column += columns) {
+    const ItemChunk chunk = problem.chunk({column, column + columns});
+    slice.items = std::max(slice.items, chunk.range.size());
+    slice.entries = std::max(slice.entries, chunk.rows.nnz());
+  }
+  return slice;
+}
+
+TEST_F(CudaBackendTest, TakesTheDeviceMemoryThatIsCounted) {
+  const BackendProblem problem({40, 600}, {10, 50});
+  for (const TileContent content :
+       {TileContent::kValues, TileContent::kValuesAndPartials, TileContent::kPartials}) {
+    CudaBackendOptions options = options_for(problem);
+    options.content = content;
+    options.slice_items = 100000;
+    emulator::reset_runtime();
+    {
+      TileCollector sink(problem.grid.tile());
+      problem.run(*make_backend(options), sink, 6);
+    }
+    const cuda::SliceSize slice = largest_slice(problem, 6).with_reserve();
+    constexpr std::int64_t kEmulatedScratch = 64;
+    const cuda::DeviceMemory counted{
+        cuda::query_memory(problem.queries.rows.rows(), problem.queries.rows.nnz(), slice.labels),
+        2 * cuda::item_row_memory(slice),
+        cuda::item_block_memory(problem.grid.tile(), slice, kEmulatedScratch),
+        2 * cuda::tile_memory(options, problem.grid.rows(), false)};
+
+    const auto taken = static_cast<std::int64_t>(emulator::peak_device_bytes());
+
+    EXPECT_LE(taken, counted.total());
+    EXPECT_GE(taken, counted.total() * 19 / 20) << counted.text();
+  }
+}
+
 TEST_F(CudaBackendTest, HalvesItsSlicesWhenAllocationsFail) {
   const BackendProblem problem({20, 600}, {10, 50});
   CudaBackendOptions options = options_for(problem);
@@ -129,7 +172,7 @@ TEST_F(CudaBackendTest, SaysWhatIsNeededWhenOneColumnOfTilesDoesNotFit) {
   emulator::reset_runtime({.memory = 120'000});
   const auto backend = make_backend(options_for(problem));
 
-  test::expect_error(ExitCode::kMemory, {"bytes free", "56 x", "entries", "--tile"},
+  test::expect_error(ExitCode::kMemory, {"kB free", "queries", "item rows", "--tile"},
                      [&] { problem.run(*backend, sink); });
 }
 

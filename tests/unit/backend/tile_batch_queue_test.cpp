@@ -1,4 +1,4 @@
-#include "backend/cpu/tile_batch_queue.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -275,7 +275,7 @@ TEST(Schedule, ADeviceWithLittleMemoryHalvesTheChunkDownToAColumnOfTiles) {
 
   EXPECT_EQ(schedule.chunk_limit, "the memory of the device");
   EXPECT_GE(schedule.chunk_columns, 1);
-  expect_error(ExitCode::kMemory, {"a device has 10.0 MB free", "56 x", "items", "--tile"},
+  expect_error(ExitCode::kMemory, {"a device has 10.0 MB free", "item blocks", "tiles", "--tile"},
                [&] { make_schedule({}, plan, surveys, with_device(10'000'000)); });
 }
 

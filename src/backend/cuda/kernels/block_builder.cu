@@ -175,14 +175,12 @@ void BlockBuilder::reserve(const BlockGrid& grid, std::int64_t entries, std::uin
   lists_.reserve(entries);
   look_.reserve(grid.blocks() * words_of(labels));
   first_.reserve(grid.blocks() + 1);
-  scratch_.reserve(entries == 0 ? 0 : sort_scratch_bytes(entries, key_bits(grid, labels)));
+  scratch_.reserve(scratch_bytes(grid, entries, labels));
 }
 
-std::int64_t BlockBuilder::bytes(const BlockGrid& grid, std::int64_t entries,
-                                 std::uint32_t labels) {
-  const std::int64_t scratch =
-      entries == 0 ? 0 : sort_scratch_bytes(entries, key_bits(grid, labels));
-  return entries * 40 + grid.blocks() * words_of(labels) * 8 + (grid.blocks() + 1) * 8 + scratch;
+std::int64_t BlockBuilder::scratch_bytes(const BlockGrid& grid, std::int64_t entries,
+                                         std::uint32_t labels) {
+  return entries == 0 ? 0 : sort_scratch_bytes(entries, key_bits(grid, labels));
 }
 
 void BlockBuilder::clear() {

@@ -17,8 +17,9 @@ class BlockBuilder {
   /// Makes room for slices of up to `entries` entries, cut like `grid`. Throws CallError when the
   /// device has not enough memory.
   void reserve(const BlockGrid& grid, std::int64_t entries, std::uint32_t labels);
-  /// Bytes that `reserve` takes.
-  static std::int64_t bytes(const BlockGrid& grid, std::int64_t entries, std::uint32_t labels);
+  /// Bytes of it that sorting takes.
+  static std::int64_t scratch_bytes(const BlockGrid& grid, std::int64_t entries,
+                                    std::uint32_t labels);
   void clear();
 
   /// Blocks of labelled rows with `entries` entries. They stay until the next call; everything is

@@ -42,11 +42,6 @@ struct Candidates {
   Candidate* candidates = nullptr;
 };
 
-/// Candidates that a tile has room for: a quarter of the bytes of its values.
-constexpr std::int64_t candidate_capacity(std::int64_t cells) {
-  return cells / 8;
-}
-
 /// Words of the bitmap of one row.
 BULKSIM_HOST_DEVICE std::int64_t row_words(std::int64_t tile_items) {
   return (tile_items + kWordCells - 1) / kWordCells;

@@ -4,13 +4,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include "backend/cuda/device_memory.hpp"
 #include "bulksim/core/host_device.hpp"
 
 // How queries, item rows and item blocks lie in device memory. All pointers are borrowed.
 namespace bulksim::cuda {
-
-/// Items of one block: one row identity, one set of accumulators in shared memory.
-inline constexpr int kBlockItems = 1024;
 
 /// A label of the query vocabulary that no query has.
 inline constexpr std::uint32_t kNoLabel = 0xFFFFFFFF;

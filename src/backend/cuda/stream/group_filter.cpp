@@ -18,12 +18,6 @@ void GroupFilter::reserve(int tiles, const TileShape& tile) {
   candidates_.reserve(tiles * candidate_capacity(tile.cells()));
 }
 
-std::int64_t GroupFilter::bytes(int tiles, const TileShape& tile) {
-  const std::int64_t rows = tiles * tile.queries;
-  return rows * (12 + 4 * row_words(tile.items)) + tiles * 4 +
-         tiles * candidate_capacity(tile.cells()) * std::int64_t{sizeof(Candidate)};
-}
-
 void GroupFilter::clear() {
   floors_.clear();
   bits_.clear();

@@ -16,8 +16,6 @@ class GroupFilter {
  public:
   /// Makes room for groups of up to `tiles` tiles; throws CallError when the device has none.
   void reserve(int tiles, const TileShape& tile);
-  /// Device bytes that `reserve` takes.
-  static std::int64_t bytes(int tiles, const TileShape& tile);
   void clear();
 
   /// Puts the filtering of a group into `compute`. Rows of the batch that do not exist, from

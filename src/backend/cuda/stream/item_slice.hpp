@@ -14,10 +14,6 @@ class ItemSlot {
  public:
   /// Makes room on the device; throws CallError when there is none.
   void reserve(std::int64_t rows, std::int64_t entries);
-  /// Device bytes that `reserve` takes.
-  static std::int64_t bytes(std::int64_t rows, std::int64_t entries) {
-    return (rows + 1) * 16 + entries * 8;
-  }
   void clear();
 
   /// Sends `range` of `rows` up on `stream`. Waits for the copy before, and the copy waits until

@@ -5,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include <unistd.h>
-
 #include "backend/rows/tile_checks.hpp"
+#include "core/run/host.hpp"
 
 namespace bulksim::cuda {
 
@@ -15,11 +14,6 @@ namespace {
 
 /// 1 MiB: hashed and written while it is in the cache of a core.
 constexpr std::int64_t kStripeValues = 1 << 18;
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "this host";
-}
 
 bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
@@ -43,7 +37,7 @@ Pipeline::Pipeline(const CudaBackendOptions& options, const Device& device, cons
       deliveries_(static_cast<std::size_t>(options.pinned_tiles)),
       feeder_(options, device, batch, filter),
       recompute_(options, batch, feeder_.queries()) {
-  threads_.emplace_back([this] { guarded([this] { feed(); }); });
+  threads_.emplace_back([this](const std::stop_token& token) { guarded([&] { feed(token); }); });
   for (int writer = 0; writer < options.writers; ++writer) {
     threads_.emplace_back(
         [this] { guarded([this] { filter_ == nullptr ? write_tiles() : write_pairs(); }); });
@@ -84,7 +78,6 @@ void Pipeline::fail(std::exception_ptr failure) {
 }
 
 void Pipeline::halt() {
-  chunks_.close();
   stop();
   threads_.clear();
 }
@@ -95,8 +88,9 @@ void Pipeline::stop() {
   ring_.close();
 }
 
-void Pipeline::feed() {
-  while (const auto chunk = chunks_.take()) {
+void Pipeline::feed(const std::stop_token& stop) {
+  while (const auto chunk = chunks_.take_chunk(stop)) {
+    if (stopped_) return;
     feeder_.run(*chunk, ring_,
                 [this](Delivery delivery) { return deliveries_.push(std::move(delivery)); });
   }
@@ -110,34 +104,34 @@ void Pipeline::for_each_tile(const Take& take) {
     pinned.arrived.wait();
     take(*delivery, pinned);
     ring_.give_back(&pinned);
-    chunks_.tile_done(*delivery->chunk);
+    chunks_.done(std::move(delivery->batch));
   }
 }
 
 void Pipeline::write_tiles() {
   const auto writer = sink_.make_writer();
   for_each_tile([&](const Delivery& delivery, PinnedTile& pinned) {
-    verify(delivery.chunk->chunk, delivery.tile, pinned);
-    write_whole(*writer, delivery.tile, pinned);
+    verify(*delivery.batch.chunk, delivery.tile(), pinned);
+    write_whole(*writer, delivery.tile(), pinned);
   });
 }
 
 void Pipeline::write_pairs() {
   const auto writer = filter_->make_pair_writer();
   for_each_tile([&](const Delivery& delivery, PinnedTile& pinned) {
-    const ItemChunk& chunk = delivery.chunk->chunk;
+    const ItemChunk& chunk = *delivery.batch.chunk;
     if (delivery.candidates) {
       const auto count = static_cast<std::size_t>(*delivery.candidates);
       const CandidateRows rows(pinned.counts.view(), pinned.candidates.view().first(count));
-      if (candidates_hold(chunk, delivery.tile, pinned, rows)) {
-        write_candidates(*writer, delivery.tile, rows);
+      if (candidates_hold(chunk, delivery.tile(), pinned, rows)) {
+        write_candidates(*writer, delivery.tile(), rows);
         return;
       }
-      compute_again(chunk, delivery.tile, pinned);
+      compute_again(chunk, delivery.tile(), pinned);
     } else {
-      verify(chunk, delivery.tile, pinned);
+      verify(chunk, delivery.tile(), pinned);
     }
-    write_whole(*writer, delivery.tile, pinned);
+    write_whole(*writer, delivery.tile(), pinned);
   });
 }
 

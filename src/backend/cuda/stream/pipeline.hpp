@@ -8,11 +8,11 @@
 
 #include "backend/cuda/cuda_backend.hpp"
 #include "backend/cuda/stream/candidate_rows.hpp"
-#include "backend/cuda/stream/chunk_queue.hpp"
 #include "backend/cuda/stream/recompute_tile.hpp"
 #include "backend/cuda/stream/tile_feeder.hpp"
 #include "backend/cuda/stream/tile_ring.hpp"
 #include "backend/rows/pair_filter.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 #include "core/bounded_queue.hpp"
 #include "cuda/device.hpp"
 
@@ -49,7 +49,7 @@ class Pipeline {
   void fail(std::exception_ptr failure);
   void halt();
   void stop();
-  void feed();
+  void feed(const std::stop_token& stop);
   void write_tiles();
   void write_pairs();
   template <class Take>
@@ -66,12 +66,14 @@ class Pipeline {
   float exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t row,
                        std::int64_t item) const;
 
+  static constexpr std::int64_t kChunksInFlight = 2;
+
   const CudaBackendOptions& options_;
   const Device& device_;
   const QueryBatch& batch_;
   TileSink& sink_;
   PairFilter* filter_;
-  ChunkQueue chunks_;
+  TileBatchQueue chunks_{1, kChunksInFlight};
   TileRing ring_;
   BoundedQueue<Delivery> deliveries_;
   TileFeeder feeder_;

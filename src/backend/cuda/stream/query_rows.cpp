@@ -80,8 +80,4 @@ void DeviceQueries::upload_vocabulary(const QuantizedRows& rows, const Stream& s
   upload_all<std::uint32_t>(labels, labels_, stream);
 }
 
-std::int64_t DeviceQueries::bytes(std::int64_t rows, std::int64_t entries, std::int64_t labels) {
-  return (rows + 1) * 16 + entries * 8 + rows * 4 + labels * 8;
-}
-
 }  // namespace bulksim::cuda

@@ -23,9 +23,6 @@ class DeviceQueries {
   }
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Device bytes of a batch.
-  static std::int64_t bytes(std::int64_t rows, std::int64_t entries, std::int64_t labels);
-
  private:
   void relabel(const QuantizedRows& rows, const Stream& stream);
   void arrange(const QuantizedRows& rows, std::int64_t tile_queries, const Stream& stream);

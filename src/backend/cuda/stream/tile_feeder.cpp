@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/cuda/kernels/row_identity.hpp"
+#include "core/text/format_text.hpp"
 
 namespace bulksim::cuda {
 
@@ -12,18 +13,6 @@ namespace {
 
 /// Of the device memory that is free at the start; the rest is left to others and to fragments.
 constexpr double kShareOfMemory = 0.7;
-/// Slices differ a little in their entries: room for the next ones too.
-constexpr std::int64_t with_reserve(std::int64_t entries) {
-  return entries + entries / 8;
-}
-
-/// The first tiles of `tiles` that have one column, at most `most`.
-std::span<const TileId> same_column(std::span<const TileId> tiles, std::size_t most) {
-  const auto end = std::find_if(tiles.begin(), tiles.end(), [&](const TileId& tile) {
-    return tile.column != tiles.front().column;
-  });
-  return tiles.first(std::min(most, static_cast<std::size_t>(end - tiles.begin())));
-}
 
 bool is_out_of_memory(const CallError& error) {
   return error.code() == ExitCode::kMemory;
@@ -51,24 +40,26 @@ TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
   while (group_tiles_ > 1 && result_bytes() > usable / 2)
     group_tiles_ /= 2;
   reserve_results();
-  budget_ = usable - (free_at_start - device.free_bytes());
+  budget_ = usable;
 }
 
+/// Of two groups.
 std::int64_t TileFeeder::result_bytes() const {
-  const TileShape& tile = options_.grid.tile();
-  const std::int64_t filtering =
-      filter_ == nullptr ? 0 : 2 * GroupFilter::bytes(group_tiles_, tile);
-  const std::int64_t of_a_tile = 4 * tile_values(options_) +
-                                 std::int64_t{sizeof(SoftmaxPartial)} * tile_partials(options_) +
-                                 blocks_per_tile() * tile.queries * 8 + 4;
-  return 2 * group_tiles_ * of_a_tile + filtering;
+  return 2 * tile_memory(options_, group_tiles_, filter_ != nullptr);
 }
 
-std::int64_t TileFeeder::slice_bytes(const Slice& slice) const {
-  const std::int64_t entries = with_reserve(slice.entries);
-  const std::uint32_t labels = queries_->view().labels;
-  return 2 * ItemSlot::bytes(slice.items.size(), entries) +
-         BlockBuilder::bytes(grid_of(slice), entries, labels) + blocks_per_tile() * labels * 8;
+SliceSize TileFeeder::size_of(const Slice& slice) const {
+  return SliceSize{slice.items.size(), slice.entries, queries_->view().labels}.with_reserve();
+}
+
+/// With everything else that the device holds.
+DeviceMemory TileFeeder::memory_with(const Slice& slice) const {
+  const QueryRows& queries = queries_->view();
+  const SliceSize size = size_of(slice);
+  const std::int64_t scratch =
+      BlockBuilder::scratch_bytes(grid_of(slice), size.entries, queries.labels);
+  return {query_memory(queries.rows, batch_.rows.nnz(), queries.labels), 2 * item_row_memory(size),
+          item_block_memory(options_.grid.tile(), size, scratch), result_bytes()};
 }
 
 void TileFeeder::reserve_results() {
@@ -128,7 +119,7 @@ TileFeeder::Slice TileFeeder::next_slice(const ItemChunk& chunk, std::span<const
   std::int64_t columns = slice_columns_;
   for (;;) {
     Slice slice = slice_of(chunk, tiles, columns);
-    if (slice.columns > 1 && slice_bytes(slice) > budget_) {
+    if (slice.columns > 1 && memory_with(slice).total() > budget_) {
       columns = slice.columns / 2;
       continue;
     }
@@ -145,9 +136,9 @@ TileFeeder::Slice TileFeeder::next_slice(const ItemChunk& chunk, std::span<const
 
 void TileFeeder::reserve(const Slice& slice) {
   const std::uint32_t labels = queries_->view().labels;
-  const std::int64_t entries = with_reserve(slice.entries);
-  slots_[next_slot_].reserve(slice.items.size(), entries);
-  builder_.reserve(grid_of(slice), entries, labels);
+  const SliceSize size = size_of(slice);
+  slots_[next_slot_].reserve(size.items, size.entries);
+  builder_.reserve(grid_of(slice), size.entries, labels);
   column_sums_.reserve(blocks_per_tile() * labels);
 }
 
@@ -169,49 +160,43 @@ void TileFeeder::give_way(const Slice& slice) {
 }
 
 Error TileFeeder::out_of_memory(const Slice& slice) const {
-  const std::int64_t entries = with_reserve(slice.entries);
-  const std::int64_t labels = queries_->view().labels;
-  return {
-      ExitCode::kMemory,
-      "the device " + device_.description() + " has " + std::to_string(device_.free_bytes()) +
-          " bytes free, and one column of tiles needs about " + std::to_string(slice_bytes(slice)) +
-          " = 56 x " + std::to_string(entries) + " entries + 32 x " +
-          std::to_string(slice.items.size()) + " items + " + std::to_string(blocks_per_tile()) +
-          " blocks x 33/4 x " + std::to_string(labels) +
-          " labels, beside the queries (choose a smaller --tile, or a device with more memory)"};
+  const DeviceMemory memory = memory_with(slice);
+  return {ExitCode::kMemory,
+          "the device " + device_.description() + " has " + bytes_text(device_.free_bytes()) +
+              " free, and one column of tiles needs " + bytes_text(memory.total()) + " = " +
+              memory.text() + " (choose a smaller --tile, or a device with more memory)"};
 }
 
-void TileFeeder::run(const std::shared_ptr<ChunkInFlight>& chunk, TileRing& ring,
-                     const Deliver& deliver) {
-  std::span<const TileId> tiles(chunk->chunk.tiles);
+void TileFeeder::run(const TileBatch& batch, TileRing& ring, const Deliver& deliver) {
+  std::span<const TileId> tiles(batch.tiles);
   while (!tiles.empty()) {
-    const Slice slice = next_slice(chunk->chunk, tiles);
-    if (!run_slice(chunk, slice, ring, deliver)) return;
+    const Slice slice = next_slice(*batch.chunk, tiles);
+    if (!run_slice(batch, slice, ring, deliver)) return;
     tiles = tiles.subspan(slice.tiles.size());
   }
 }
 
-bool TileFeeder::run_slice(const std::shared_ptr<ChunkInFlight>& chunk, const Slice& slice,
-                           TileRing& ring, const Deliver& deliver) {
+bool TileFeeder::run_slice(const TileBatch& batch, const Slice& slice, TileRing& ring,
+                           const Deliver& deliver) {
   ItemSlot& slot = slots_[next_slot_];
   next_slot_ = 1 - next_slot_;
-  slot.send(chunk->chunk.rows, slice.items, upload_);
+  slot.send(batch.chunk->rows, slice.items, upload_);
   slot.receive(compute_);
   label_columns(queries_->view(), slot.columns(), slot.entries(), compute_);
   const ItemBlocks blocks = builder_.build(slot.view(), slot.entries(), grid_of(slice),
                                            queries_->view().labels, compute_);
   std::optional<Group> before;  // its tiles go down while the next group is computed
   for (auto left = slice.tiles; !left.empty();) {
-    const auto some = same_column(left, static_cast<std::size_t>(group_tiles_));
+    const auto some = same_column(left, group_tiles_);
     const bool new_column = !before || before->tiles.front().column != some.front().column;
-    if (new_column) sum_columns(slice, chunk->chunk, slot, some.front().column);
+    if (new_column) sum_columns(slice, *batch.chunk, slot, some.front().column);
     const Group group = launch(slice, slot, blocks, some);
-    if (before && !send_down(chunk, *before, ring, deliver)) return false;
+    if (before && !send_down(batch, *before, ring, deliver)) return false;
     before = group;
     left = left.subspan(some.size());
   }
   slot.finish(compute_);
-  return send_down(chunk, *before, ring, deliver);
+  return send_down(batch, *before, ring, deliver);
 }
 
 /// The reference sides of the row identities of a column of tiles.
@@ -261,8 +246,8 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
   return {tiles, &results};
 }
 
-bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group,
-                           TileRing& ring, const Deliver& deliver) {
+bool TileFeeder::send_down(const TileBatch& batch, const Group& group, TileRing& ring,
+                           const Deliver& deliver) {
   const std::int64_t cells = tile_values(options_);
   const std::int64_t partials = tile_partials(options_);
   group.results->computed.hold(download_);
@@ -282,7 +267,8 @@ bool TileFeeder::send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Gr
     download(group.results->partials.data() + at * partials, tile.partials, partials, download_);
     download(group.results->mismatches.data() + at, tile.mismatches, 1, download_);
     tile.arrived.record(download_);
-    if (!deliver({chunk, group.tiles[k], &tile, candidates})) return false;
+    if (!deliver({{batch.number, batch.chunk, group.tiles.subspan(k, 1)}, &tile, candidates}))
+      return false;
   }
   group.results->downloaded.record(download_);
   return true;

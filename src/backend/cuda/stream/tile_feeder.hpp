@@ -3,28 +3,29 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/device_memory.hpp"
 #include "backend/cuda/kernels/block_builder.hpp"
 #include "backend/cuda/kernels/scores.hpp"
-#include "backend/cuda/stream/chunk_queue.hpp"
 #include "backend/cuda/stream/group_filter.hpp"
 #include "backend/cuda/stream/item_slice.hpp"
 #include "backend/cuda/stream/query_rows.hpp"
 #include "backend/cuda/stream/tile_ring.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 #include "cuda/device.hpp"
 
 namespace bulksim::cuda {
 
 /// A tile whose copy to the host has been put on its way.
 struct Delivery {
-  std::shared_ptr<ChunkInFlight> chunk;
-  TileId tile;
+  TileBatch batch;  ///< of this one tile
   PinnedTile* pinned;
   std::optional<std::int64_t> candidates = std::nullopt;  ///< nothing: the whole tile
+
+  TileId tile() const { return batch.tiles.front(); }
 };
 
 /// Keeps the device at work: item rows go up, become blocks, are multiplied with the queries, and
@@ -48,9 +49,9 @@ class TileFeeder {
 
   const DeviceQueries& queries() const { return *queries_; }
 
-  /// Puts all tiles of a chunk on their way through `ring`. Returns early when `deliver` or the
+  /// Puts the tiles of a batch on their way through `ring`. Returns early when `deliver` or the
   /// ring says so.
-  void run(const std::shared_ptr<ChunkInFlight>& chunk, TileRing& ring, const Deliver& deliver);
+  void run(const TileBatch& batch, TileRing& ring, const Deliver& deliver);
 
  private:
   /// Where the results of a group lie until they have been copied.
@@ -86,7 +87,8 @@ class TileFeeder {
     return {slice.items.size(), options_.grid.tile().items};
   }
   std::int64_t result_bytes() const;
-  std::int64_t slice_bytes(const Slice& slice) const;
+  SliceSize size_of(const Slice& slice) const;
+  DeviceMemory memory_with(const Slice& slice) const;
   void reserve_results();
   void clear_results();
   Slice slice_of(const ItemChunk& chunk, std::span<const TileId> tiles, std::int64_t columns) const;
@@ -94,13 +96,13 @@ class TileFeeder {
   void reserve(const Slice& slice);
   void give_way(const Slice& slice);
   Error out_of_memory(const Slice& slice) const;
-  bool run_slice(const std::shared_ptr<ChunkInFlight>& chunk, const Slice& slice, TileRing& ring,
+  bool run_slice(const TileBatch& batch, const Slice& slice, TileRing& ring,
                  const Deliver& deliver);
   void sum_columns(const Slice& slice, const ItemChunk& chunk, const ItemSlot& slot,
                    std::int64_t column);
   Group launch(const Slice& slice, const ItemSlot& slot, const ItemBlocks& blocks,
                std::span<const TileId> tiles);
-  bool send_down(const std::shared_ptr<ChunkInFlight>& chunk, const Group& group, TileRing& ring,
+  bool send_down(const TileBatch& batch, const Group& group, TileRing& ring,
                  const Deliver& deliver);
 
   const CudaBackendOptions& options_;
@@ -112,7 +114,7 @@ class TileFeeder {
   Stream compute_;
   Stream download_;
   std::optional<DeviceQueries> queries_;
-  std::int64_t budget_ = 0;  // device bytes for slices
+  std::int64_t budget_ = 0;  // device bytes in all
   std::int64_t slice_columns_ = 1;
   int group_tiles_ = kGroupTiles;
   std::array<ItemSlot, 2> slots_;

@@ -1,4 +1,4 @@
-#include "backend/cpu/tile_batch_queue.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -11,6 +11,12 @@ namespace {
 constexpr std::int64_t kTilesPerBatch = 8;  // share the inverted items, which one thread builds
 
 }  // namespace
+
+std::span<const TileId> same_column(std::span<const TileId> tiles, std::int64_t most) {
+  const auto end = std::ranges::find_if(
+      tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
+  return tiles.first(static_cast<std::size_t>(std::min(most, end - tiles.begin())));
+}
 
 void TileBatchQueue::submit(ItemChunk chunk) {
   std::unique_lock lock(mutex_);
@@ -31,27 +37,40 @@ void TileBatchQueue::drain() {
 
 std::optional<TileBatch> TileBatchQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
+  if (!wait_for_tiles(lock, stop)) return std::nullopt;
+  return cut_off(share_of_a_thread());
+}
+
+std::optional<TileBatch> TileBatchQueue::take_chunk(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (!wait_for_tiles(lock, stop)) return std::nullopt;
+  return cut_off(waiting_.front().tiles);
+}
+
+bool TileBatchQueue::wait_for_tiles(std::unique_lock<std::mutex>& lock,
+                                    const std::stop_token& stop) {
   changed_.wait(lock, stop, [&] { return failure_ || !waiting_.empty(); });
-  if (stop.stop_requested() || failure_) return std::nullopt;
+  return !stop.stop_requested() && !failure_;
+}
+
+/// The first tiles of the first chunk.
+TileBatch TileBatchQueue::cut_off(std::span<const TileId> tiles) {
   TileBatch batch = waiting_.front();
-  batch.tiles = front_of_column();
+  batch.tiles = tiles;
   std::span<const TileId>& left = waiting_.front().tiles;
-  left = left.subspan(batch.tiles.size());
+  left = left.subspan(tiles.size());
   if (left.empty()) waiting_.pop_front();
   return batch;
 }
 
 /// As many of the waiting tiles of the first column as one thread takes: fewer towards the end, so
 /// that none stays idle.
-std::span<const TileId> TileBatchQueue::front_of_column() const {
+std::span<const TileId> TileBatchQueue::share_of_a_thread() const {
   std::int64_t left = waiting_.back().chunk->tiles_to_come;
   for (const TileBatch& chunk : waiting_)
     left += std::ssize(chunk.tiles);
-  const std::int64_t longest = std::clamp<std::int64_t>(left / threads_, 1, kTilesPerBatch);
-  const std::span<const TileId> tiles = waiting_.front().tiles;
-  const auto end = std::ranges::find_if(
-      tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
-  return tiles.first(static_cast<std::size_t>(std::min(longest, end - tiles.begin())));
+  return same_column(waiting_.front().tiles,
+                     std::clamp<std::int64_t>(left / threads_, 1, kTilesPerBatch));
 }
 
 void TileBatchQueue::done(TileBatch batch) {

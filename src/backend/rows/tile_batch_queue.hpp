@@ -16,12 +16,15 @@
 
 namespace bulksim {
 
-/// Tiles of one column, for one thread.
+/// Tiles of a chunk for one thread, of one column or all that are left.
 struct TileBatch {
   std::int64_t number;  ///< of the chunk, in the order in which they came
   std::shared_ptr<const ItemChunk> chunk;
   std::span<const TileId> tiles;
 };
+
+/// The first tiles of `tiles` that have one column, at most `most`.
+std::span<const TileId> same_column(std::span<const TileId> tiles, std::int64_t most);
 
 /// Batches between the owner, who waits while `chunks_in_flight` chunks are, and the workers on
 /// `threads` threads. The first failure of a worker ends all: whoever waits gets it.
@@ -31,10 +34,13 @@ class TileBatchQueue {
       : threads_(threads), chunks_in_flight_(chunks_in_flight) {}
 
   void submit(ItemChunk chunk);
-  /// Returns when no batch is open; throws what went wrong.
+  /// Returns when no tile is open; throws what went wrong.
   void drain();
-  /// Nothing when the thread shall end.
+  /// Some tiles of one column; nothing when the thread shall end.
   std::optional<TileBatch> take(const std::stop_token& stop);
+  /// What is left of a chunk; nothing when the thread shall end.
+  std::optional<TileBatch> take_chunk(const std::stop_token& stop);
+  /// These tiles of a batch are finished.
   void done(TileBatch batch);
   void fail(std::exception_ptr failure);
   bool failed() const { return failed_; }
@@ -43,7 +49,9 @@ class TileBatchQueue {
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  std::span<const TileId> front_of_column() const;
+  bool wait_for_tiles(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  TileBatch cut_off(std::span<const TileId> tiles);
+  std::span<const TileId> share_of_a_thread() const;
 
   int threads_;
   std::int64_t chunks_in_flight_;
