@@ -12,4 +12,11 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0)
 /// The CRC-32 of zip and gzip; `before` as above.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
+/// CRC32C of a record but for its last four bytes, which hold it.
+template <class Record>
+std::uint32_t crc_of_record(const Record& record) {
+  static_assert(offsetof(Record, crc) == sizeof record - sizeof(std::uint32_t));
+  return crc32c(std::as_bytes(std::span(&record, 1)).first(offsetof(Record, crc)));
+}
+
 }  // namespace bulksim

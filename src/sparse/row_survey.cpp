@@ -78,6 +78,11 @@ Digest row_block_digest(CsrView canonical) {
   return hasher.digest();
 }
 
+void ContentHasher::add(const Digest& row_block) {
+  const std::uint64_t words[] = {row_block.high, row_block.low};
+  hasher_.update(std::as_bytes(std::span(words)));
+}
+
 std::int64_t longest_row(CsrView rows) {
   std::int64_t longest = 0;
   for (std::int64_t row = 0; row < rows.rows(); ++row) {

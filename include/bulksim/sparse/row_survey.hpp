@@ -11,6 +11,16 @@ namespace bulksim {
 /// XXH3-128 of canonical rows: lengths, columns, float64 values.
 Digest row_block_digest(CsrView canonical);
 
+/// Digest of an input: XXH3-128 over the digests of its row blocks, in their order.
+class ContentHasher {
+ public:
+  void add(const Digest& row_block);
+  Digest digest() const { return hasher_.digest(); }
+
+ private:
+  Hasher hasher_;
+};
+
 /// The number of nonzeros of the longest row.
 std::int64_t longest_row(CsrView rows);
 

@@ -112,12 +112,10 @@ std::int64_t InputSurvey::nnz() const {
 }
 
 Digest InputSurvey::content() const {
-  Hasher hasher;
-  for (const RowBlockSurvey& row_block : row_blocks) {
-    const std::uint64_t words[] = {row_block.digest.high, row_block.digest.low};
-    hasher.update(std::as_bytes(std::span(words)));
-  }
-  return hasher.digest();
+  ContentHasher content;
+  for (const RowBlockSurvey& row_block : row_blocks)
+    content.add(row_block.digest);
+  return content.digest();
 }
 
 std::int64_t InputSurvey::nnz_of(RowRange range) const {

@@ -1,7 +1,6 @@
 #include "job/inspect/export_job.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -20,9 +19,6 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kCellsAtOnce = std::int64_t{4} << 20;
-
-using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
-                                   std::span<const float> scores)>;
 
 /// A result as rows of pairs, whatever it holds.
 class ResultRows {
@@ -43,40 +39,24 @@ class ResultRows {
 
   /// Every row in the order of the options, cut at their limit.
   void for_each(ExportOrder order, const TakeRow& take) const {
-    for (RowRange band{0, 0}; band.begin < shape().queries; band.begin = band.end) {
-      band.end = std::min(band.begin + rows_at_once(band.begin), shape().queries);
-      if (pairs_) {
-        take_pairs(band, order, take);
-      } else {
-        take_cells(band, order, take);
-      }
-    }
-  }
-
- private:
-  std::int64_t rows_at_once(std::int64_t first) const {
-    if (!pairs_)
-      return std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape().items, 1), 1);
-    std::int64_t rows = 1;
-    while (first + rows < shape().queries && pairs_->places({first, first + rows}) < kCellsAtOnce) {
-      ++rows;
-    }
-    return rows;
-  }
-
-  void take_pairs(RowRange band, ExportOrder order, const TakeRow& take) const {
-    std::vector<std::int64_t> items;
-    std::vector<float> scores;
-    pairs_->read(band, items, scores);
-    std::size_t at = 0;
-    for (std::int64_t query = band.begin; query < band.end; ++query) {
+    if (!pairs_) return for_each_of_matrix(order, take);
+    pairs_->for_each_row([&](std::int64_t query, std::span<const std::int64_t> items,
+                             std::span<const float> scores) {
       std::vector<Pair> row;
-      for (const std::size_t end =
-               at + static_cast<std::size_t>(pairs_->places({query, query + 1}));
-           at < end; ++at) {
+      for (std::size_t at = 0; at < items.size(); ++at) {
         if (items[at] >= 0) row.push_back({items[at], scores[at]});
       }
       give(query, row, order, take);
+    });
+  }
+
+ private:
+  void for_each_of_matrix(ExportOrder order, const TakeRow& take) const {
+    const std::int64_t rows =
+        std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape().items, 1), 1);
+    for (RowRange band{0, 0}; band.begin < shape().queries; band.begin = band.end) {
+      band.end = std::min(band.begin + rows, shape().queries);
+      take_cells(band, order, take);
     }
   }
 

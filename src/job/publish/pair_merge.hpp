@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "storage/parts/pair_segments.hpp"
+#include "storage/result/pair_file.hpp"
 
 namespace bulksim {
 
@@ -16,10 +17,6 @@ enum class PairOrder {
   kByItem,
   kByScore,  ///< descending, ties by item
 };
-
-/// Takes the pairs of the next query, be there any or none.
-using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
-                                   std::span<const float> scores)>;
 
 /// Puts the segments of all tiles together, query by query. Memory: a few million pairs, or those
 /// of the fullest row where there are more.

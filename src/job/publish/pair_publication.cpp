@@ -7,6 +7,7 @@
 #include "job/publish/pair_text.hpp"
 #include "job/publish/publication.hpp"
 #include "storage/result/pair_file.hpp"
+#include "storage/result/result_path.hpp"
 #include "storage/run/manifest.hpp"
 
 namespace bulksim {
@@ -83,9 +84,9 @@ std::string publish_pairs(RunDirectory& run, const PairPublication& publication,
   publication.still_ours();
   if (run.form() == OutputForm::kSingleFile) {
     const std::string path = run.part_path(0);
-    if (run.output().ends_with(".npz")) {
+    if (file_form(run.output()) == FileForm::kNpz) {
       write_npz(path, publication, calls);
-    } else if (run.output().ends_with(".tsv")) {
+    } else if (file_form(run.output()) == FileForm::kTsv) {
       write_tsv(path, publication, calls);
     } else {
       write_h5(path, publication, calls);

@@ -7,6 +7,7 @@
 #include "job/publish/change_guard.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_index.hpp"
+#include "storage/parts/tile_inspection.hpp"
 #include "storage/result/similarity_file.hpp"
 #include "storage/run/manifest.hpp"
 #include "storage/run/recovery.hpp"
@@ -14,8 +15,6 @@
 namespace bulksim {
 
 namespace {
-
-constexpr std::int64_t kSampleOf = 100;  // one tile of so many is read back
 
 /// A single file holds its index of tiles itself, and a digest of the index.
 void finish_single_file(const RunDirectory& run, const Publication& publication, FileCalls& calls) {
@@ -40,7 +39,7 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
 void read_back(const Publication& publication, FileCalls& calls) {
   if (publication.config.read_back == ReadBack::kNone) return;
   const TileGrid& grid = publication.plan.grid;
-  const std::int64_t stride = publication.config.read_back == ReadBack::kFull ? 1 : kSampleOf;
+  const std::int64_t stride = publication.config.read_back == ReadBack::kFull ? 1 : kTilesPerSample;
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 0; tile < grid.count(); tile += stride)
     tiles.push_back(tile);

@@ -26,8 +26,6 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kPairBytes = 8;
-
 /// One run, step by step; what a step finds out the next ones use.
 class PairsRun {
  public:

@@ -56,7 +56,6 @@ std::unique_ptr<PairWriter> PairOutput::make_writer() {
 }
 
 void PairOutput::tile_done(const PairSegment& segment) {
-  constexpr std::int64_t kPairBytes = 8;
   const std::int64_t pairs = pairs_ += std::ssize(segment.items);
   if (kPairBytes * pairs > options_.most_bytes) throw options_.too_much(pairs);
   file_.append(segment);

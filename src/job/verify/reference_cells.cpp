@@ -26,10 +26,10 @@ struct Rows {
   std::vector<double> norms;
 };
 
-/// Reads rows row block by row block and keeps the digest of all row blocks read so far.
-class DigestedReader {
+/// Reads rows of an input in canonical form.
+class CanonicalReader {
  public:
-  DigestedReader(const MatrixSource& source, FixedPoint arithmetic)
+  CanonicalReader(const MatrixSource& source, FixedPoint arithmetic)
       : source_(source), arithmetic_(arithmetic) {}
 
   const std::string& path() const { return source_.info().path; }
@@ -50,18 +50,16 @@ class DigestedReader {
     return rows;
   }
 
-  /// XXH3-128 over the digests of all row blocks, as a survey makes it.
-  Digest content() const {
-    Hasher hasher;
-    CsrMatrix rows;
-    for (std::int64_t begin = 0; begin < this->rows(); begin += kRowBlockRows) {
-      source_.read({begin, std::min(begin + kRowBlockRows, this->rows())}, rows);
-      canonicalize(rows, Irregular::kAccept, path(), begin);
-      const Digest digest = row_block_digest(rows.view());
-      const std::uint64_t words[] = {digest.high, digest.low};
-      hasher.update(std::as_bytes(std::span(words)));
+  /// Reads everything. Throws Error (65) unless these are the rows that are wanted.
+  void require(const Digest& wanted, std::int64_t count) const {
+    ContentHasher content;
+    CsrMatrix row_block;
+    for (std::int64_t begin = 0; begin < rows(); begin += kRowBlockRows) {
+      source_.read({begin, std::min(begin + kRowBlockRows, rows())}, row_block);
+      canonicalize(row_block, Irregular::kAccept, path(), begin);
+      content.add(row_block_digest(row_block.view()));
     }
-    return hasher.digest();
+    require_content(source_, rows() == count ? content.digest() : Digest{}, wanted);
   }
 
  private:
@@ -159,20 +157,21 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
   return true;
 }
 
-void require_content(const DigestedReader& reader, const Digest& wanted, std::int64_t rows) {
-  if (reader.rows() == rows && reader.content() == wanted) return;
-  throw Error(ExitCode::kDataError,
-              "'" + reader.path() + "' does not hold the rows that this result was computed from");
-}
-
 }  // namespace
+
+void require_content(const MatrixSource& source, const Digest& content, const Digest& wanted) {
+  if (content == wanted) return;
+  throw Error(ExitCode::kDataError, "'" + source.info().path +
+                                        "' does not hold the rows that this result was computed "
+                                        "from");
+}
 
 void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
                     Verdict& verdict) {
-  DigestedReader query_reader(*inputs.queries, info.arithmetic);
-  DigestedReader item_reader(*inputs.items, info.arithmetic);
-  require_content(query_reader, info.queries, info.grid.shape().queries);
-  require_content(item_reader, info.items, info.grid.shape().items);
+  CanonicalReader query_reader(*inputs.queries, info.arithmetic);
+  CanonicalReader item_reader(*inputs.items, info.arithmetic);
+  query_reader.require(info.queries, info.grid.shape().queries);
+  item_reader.require(info.items, info.grid.shape().items);
   if (info.grid.count() == 0) return;
   TileFiles files(calls, info.grid, info.parts.paths, info.parts.layouts, TileAccess::kRead);
   PartialFiles partials(calls, info.grid, info.parts.partials, info.parts.layouts,

@@ -8,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/row_survey.hpp"
+#include "job/verify/verification.hpp"
 
 namespace bulksim {
 
@@ -21,22 +22,18 @@ template <class Take>
 void stream_units(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
                   Take&& take) {
   const std::string& path = source.info().path;
-  Hasher content;
+  ContentHasher content;
   CsrMatrix row_block;
   QuantizedRows units;
   for (std::int64_t first = 0; first < source.info().rows; first += kRowBlockRows) {
     source.read({first, std::min(first + kRowBlockRows, source.info().rows)}, row_block);
     canonicalize(row_block, Irregular::kAccept, path, first);
-    const Digest digest = row_block_digest(row_block.view());
-    const std::uint64_t words[] = {digest.high, digest.low};
-    content.update(std::as_bytes(std::span(words)));
+    content.add(row_block_digest(row_block.view()));
     units.clear();
     append_quantized_rows(row_block.view(), arithmetic, units);
     take(first, units);
   }
-  if (content.digest() == wanted) return;
-  throw Error(ExitCode::kDataError,
-              "'" + path + "' does not hold the rows that this result was computed from");
+  require_content(source, content.digest(), wanted);
 }
 
 /// The cut of a result that has the mirror images as well.

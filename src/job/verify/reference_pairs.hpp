@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"

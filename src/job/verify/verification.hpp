@@ -11,6 +11,7 @@
 #include "job/plan/plan.hpp"
 #include "job/verify/verify_result.hpp"
 #include "storage/run/recovery.hpp"
+#include "storage/run/versions.hpp"
 
 namespace bulksim {
 
@@ -69,7 +70,7 @@ bool survives_opening(FileCalls& calls, const std::string& path);
 /// A damaged tile, with its place.
 Damage damaged_tile(const ResultInfo& info, TileId tile, const std::string& what);
 
-/// The folder of a version that `path` means, or "" when it means one file.
-std::string version_folder(FileCalls& calls, const std::string& path);
+/// Throws Error (65) unless `content` is the digest of the rows that a result was computed from.
+void require_content(const MatrixSource& source, const Digest& content, const Digest& wanted);
 
 }  // namespace bulksim

@@ -13,6 +13,7 @@
 #include "job/verify/reference_pairs.hpp"
 #include "job/verify/verification.hpp"
 #include "storage/result/pair_file.hpp"
+#include "storage/result/result_path.hpp"
 
 namespace bulksim {
 
@@ -49,7 +50,7 @@ class Faults {
 
   void add(const std::string& what) {
     if (verdict_.damage.size() < kMostFaults) {
-      verdict_.damage.push_back({file_, what, {}, {}, {}, {}, 0});
+      verdict_.damage.push_back({file_, what});
     }
   }
   void add(std::int64_t query, const std::string& what) {
@@ -64,16 +65,14 @@ class Faults {
 void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filter,
                const SourcePair* inputs, Faults& faults, Verdict& verdict) {
   PairRecomputation recomputation(reader, std::move(filter));
-  std::vector<std::int64_t> items;
-  std::vector<float> scores;
-  for (std::int64_t query = 0; query < reader.shape().queries; ++query) {
-    reader.read({query, query + 1}, items, scores);
-    PairRow row{query, {}};
-    for (std::size_t at = 0; at < items.size(); ++at)
-      row.pairs.push_back({items[at], scores[at]});
-    faults.add(query, fault_in(row, reader.layout(), reader.shape().items));
-    if (recomputation.wants(query)) recomputation.note(std::move(row));
-  }
+  reader.for_each_row(
+      [&](std::int64_t query, std::span<const std::int64_t> items, std::span<const float> scores) {
+        PairRow row{query, {}};
+        for (std::size_t at = 0; at < items.size(); ++at)
+          row.pairs.push_back({items[at], scores[at]});
+        faults.add(query, fault_in(row, reader.layout(), reader.shape().items));
+        if (recomputation.wants(query)) recomputation.note(std::move(row));
+      });
   if (inputs == nullptr) return;
   verdict.cells += recomputation.run(
       *inputs, [&](std::int64_t query, const std::string& what) { faults.add(query, what); });
@@ -130,7 +129,8 @@ void verify_tsv(FileCalls& calls, const std::string& path, Faults& faults) {
 }  // namespace
 
 bool is_pair_result(FileCalls& calls, const std::string& path) {
-  if (path.ends_with(".npz") || path.ends_with(".tsv")) return true;
+  const auto form = file_form(path);
+  if (form == FileForm::kNpz || form == FileForm::kTsv) return true;
   try {
     return survives_opening(calls, path) && PairFileReader::open(calls, path) != nullptr;
   } catch (const Error&) {
@@ -142,7 +142,7 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
                   const SourcePair* inputs, Verdict& verdict) {
   Faults faults(path, verdict);
   try {
-    if (path.ends_with(".h5")) {
+    if (file_form(path) == FileForm::kHdf5) {
       const auto reader = PairFileReader::open(calls, path);
       verify_h5(*reader, std::move(filter), inputs, faults, verdict);
       return;
@@ -152,7 +152,7 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
                                         "' does not say what it was computed from: only a "
                                         "folder or a .h5 can be held --against inputs");
     }
-    if (path.ends_with(".npz")) {
+    if (file_form(path) == FileForm::kNpz) {
       verify_npz(calls, path, faults);
     } else {
       verify_tsv(calls, path, faults);

@@ -35,10 +35,10 @@ struct VerifyOptions {
 struct Damage {
   std::string file;  ///< relative to the version, or the file itself
   std::string what;
-  std::optional<std::size_t> part;
-  std::optional<TileId> tile;
-  RowRange queries;  ///< rows and columns of the tile
-  RowRange items;
+  std::optional<std::size_t> part = std::nullopt;
+  std::optional<TileId> tile = std::nullopt;
+  RowRange queries = {};  ///< rows and columns of the tile
+  RowRange items = {};
   std::int64_t offset = 0;  ///< of the tile in its file, in bytes
 };
 

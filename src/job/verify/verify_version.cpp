@@ -37,7 +37,7 @@ class VersionCheck {
   bool has_size(const std::string& name, std::int64_t bytes);
   ResultInfo info();
   void damage(const std::string& file, const std::string& what) {
-    verdict_.damage.push_back({file, what, {}, {}, {}, {}, 0});
+    verdict_.damage.push_back({file, what});
   }
 
   FileCalls& calls_;
@@ -84,7 +84,7 @@ void VersionCheck::read_manifest() {
   }
 }
 
-PartLayout part_of(const Plan& plan, std::size_t part) {
+PartLayout matrix_layout(const Plan& plan, std::size_t part) {
   return plan_part(plan.grid, plan.parts[part], "tiles", {}, plan.value_type);
 }
 
@@ -94,7 +94,7 @@ std::vector<ManifestFile> VersionCheck::expected_files() const {
   std::vector<ManifestFile> files;
   if (!plan_) return files;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
-    const PartLayout layout = part_of(*plan_, part);
+    const PartLayout layout = matrix_layout(*plan_, part);
     if (plan_->has_matrix()) {
       files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
     }
@@ -188,7 +188,7 @@ ResultInfo VersionCheck::info() {
   info.nan_cells = plan_->nan_cells;
   info.plan = plan_;
   for (std::size_t part = 0; part < plan_->parts.size(); ++part) {
-    const PartLayout layout = part_of(*plan_, part);
+    const PartLayout layout = matrix_layout(*plan_, part);
     info.parts.layouts.push_back(layout);
     info.readable.push_back(1);
     const auto expect = [&](const std::string& name, std::int64_t bytes) {
@@ -238,27 +238,6 @@ ResultInfo VersionCheck::run() {
 }
 
 }  // namespace
-
-std::string version_folder(FileCalls& calls, const std::string& path) {
-  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  const std::string place = real_path(calls, path);
-  if (!is_directory(calls, place)) {
-    return place.ends_with("/similarity.h5") && exists(calls, parent_of(place) + "/PLAN.json")
-               ? parent_of(place)
-               : "";
-  }
-  if (exists(calls, place + "/CURRENT")) {
-    const std::string version = current_version(calls, place);
-    if (!version.empty() && is_directory(calls, place + "/versions/" + version)) {
-      return place + "/versions/" + version;
-    }
-    throw Error(ExitCode::kDataError, "'" + path + "/CURRENT' shows no version of this output");
-  }
-  for (const char* name : {"/MANIFEST.json", "/_SUCCESS", "/similarity.h5"}) {
-    if (exists(calls, place + name)) return place;
-  }
-  throw Error(ExitCode::kNoInput, "the folder '" + path + "' holds no finished result");
-}
 
 ResultInfo verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict) {
   return VersionCheck(calls, folder, verdict).run();

@@ -27,10 +27,6 @@ struct SegmentHeader {
 };
 static_assert(sizeof(SegmentHeader) == 64);
 
-std::uint32_t crc_of(const SegmentHeader& header) {
-  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(SegmentHeader, crc)));
-}
-
 std::int64_t body_bytes(std::int64_t rows, std::int64_t pairs) {
   return 4 * rows + 8 * pairs;
 }
@@ -50,7 +46,7 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
 }
 
 bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& grid) {
-  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of(header) &&
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of_record(header) &&
          header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
          header.rows >= 0 && header.pairs >= 0 &&
          header.rows <= grid.tile().queries + grid.tile().items &&
@@ -149,7 +145,7 @@ void PairSegmentFile::append(const PairSegment& segment) {
   header.pairs = std::ssize(segment.items);
   header.digest_high = digest.high;
   header.digest_low = digest.low;
-  header.crc = crc_of(header);
+  header.crc = crc_of_record(header);
   std::int64_t at = end_.fetch_add(static_cast<std::int64_t>(sizeof header) +
                                    body_bytes(header.rows, header.pairs));
   for (const auto bytes : {std::as_bytes(std::span(&header, 1)), bytes_of(segment.counts),

@@ -13,6 +13,9 @@
 
 namespace bulksim {
 
+/// Bytes of a pair in memory and in a segment: the item in its tile, and the score.
+inline constexpr std::int64_t kPairBytes = 8;
+
 /// The pairs of one tile, in memory: the rows of the tile one after the other, and perhaps its
 /// columns behind them, which are rows of their mirror image.
 struct PairSegment {

@@ -10,6 +10,9 @@
 
 namespace bulksim {
 
+/// Of tiles that nothing speaks against, one of so many is read again to be sure.
+inline constexpr std::int64_t kTilesPerSample = 100;
+
 /// What reading a tile tells.
 struct TileFinding {
   Digest digest;

@@ -12,6 +12,7 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "storage/parts/id_datasets.hpp"
+#include "storage/result/result_path.hpp"
 
 namespace bulksim {
 
@@ -137,7 +138,7 @@ std::string archive_comment(const std::string& plan) {
 
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) return {};
-  if (path.ends_with(".h5")) {
+  if (file_form(path) == FileForm::kHdf5) {
     if (!h5::has_attribute(path, "complete") || !h5::has_attribute(path, "plan")) return {};
     const h5::File file = h5::open_file(path);
     if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) > 0) return {};  // a matrix

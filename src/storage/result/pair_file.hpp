@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ class PairFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Takes the pairs of the next query, be there any or none.
+using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
+                                   std::span<const float> scores)>;
+
 /// A finished result with pairs, open for reading.
 class PairFileReader {
  public:
@@ -68,6 +73,8 @@ class PairFileReader {
   std::int64_t places(RowRange queries) const;
   /// Items and scores of neighbouring queries, one query behind the other; -1 for places left over.
   void read(RowRange queries, std::vector<std::int64_t>& items, std::vector<float>& scores) const;
+  /// All queries, one after the other; reads some million pairs at a time.
+  void for_each_row(const TakeRow& take) const;
   ResultIds ids() const;
   /// What the result says of itself.
   const FileAttributes& attributes() const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "hdf5/attributes.hpp"
@@ -135,6 +136,25 @@ void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
   };
   read_into(impl_->items, H5T_NATIVE_INT64, items.data());
   read_into(impl_->scores, H5T_NATIVE_FLOAT, scores.data());
+}
+
+void PairFileReader::for_each_row(const TakeRow& take) const {
+  constexpr std::int64_t kPlacesAtOnce = std::int64_t{4} << 20;
+  const std::int64_t queries = shape().queries;
+  std::vector<std::int64_t> items;
+  std::vector<float> scores;
+  for (RowRange band{0, 0}; band.begin < queries; band.begin = band.end) {
+    band.end = band.begin + 1;
+    while (band.end < queries && places({band.begin, band.end + 1}) < kPlacesAtOnce)
+      ++band.end;
+    read(band, items, scores);
+    std::size_t at = 0;
+    for (std::int64_t query = band.begin; query < band.end; ++query) {
+      const auto count = static_cast<std::size_t>(places({query, query + 1}));
+      take(query, std::span(items).subspan(at, count), std::span(scores).subspan(at, count));
+      at += count;
+    }
+  }
 }
 
 ResultIds PairFileReader::ids() const {

@@ -9,10 +9,14 @@ std::string work_folder_of_file(const std::string& output) {
 }
 
 OutputForm output_form(const std::string& output) {
-  for (const char* suffix : {".h5", ".npz", ".tsv"}) {
-    if (output.ends_with(suffix)) return OutputForm::kSingleFile;
-  }
-  return OutputForm::kVersions;
+  return file_form(output) ? OutputForm::kSingleFile : OutputForm::kVersions;
+}
+
+std::optional<FileForm> file_form(const std::string& path) {
+  if (path.ends_with(".h5")) return FileForm::kHdf5;
+  if (path.ends_with(".npz")) return FileForm::kNpz;
+  if (path.ends_with(".tsv")) return FileForm::kTsv;
+  return std::nullopt;
 }
 
 std::string find_result(FileCalls& calls, const std::string& path) {

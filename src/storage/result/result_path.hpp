@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "bulksim/core/file.hpp"
@@ -9,10 +10,16 @@ namespace bulksim {
 /// Where the result of a run goes; the suffix of the path decides.
 enum class OutputForm {
   kVersions,    ///< a folder with numbered versions and CURRENT
-  kSingleFile,  ///< one ordinary .h5 file, by temp and rename
+  kSingleFile,  ///< one ordinary file, by temp and rename
 };
 
 OutputForm output_form(const std::string& output);
+
+/// How a result in one file is stored.
+enum class FileForm { kHdf5, kNpz, kTsv };
+
+/// By the suffix of the path; nothing for a folder.
+std::optional<FileForm> file_form(const std::string& path);
 
 /// The folder beside a single-file result that holds its lease and staging while it is at work.
 std::string work_folder_of_file(const std::string& output);

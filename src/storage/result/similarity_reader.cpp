@@ -36,7 +36,7 @@ TileShape tile_shape(const FileAttributes& attributes, const std::string& file) 
   const TileShape tile{whole_number(attributes, "tile_queries", file),
                        whole_number(attributes, "tile_items", file)};
   if (tile.queries < 1 || tile.items < 1) {
-    throw Error(ExitCode::kDataError, "'" + file + "' ids tiles without a cell");
+    throw Error(ExitCode::kDataError, "'" + file + "' names tiles without a cell");
   }
   return tile;
 }

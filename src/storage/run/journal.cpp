@@ -36,16 +36,12 @@ struct Record {
 constexpr std::int64_t kRecordBytes = 64;
 static_assert(sizeof(Record) == kRecordBytes && std::endian::native == std::endian::little);
 
-std::uint32_t crc_of(const Record& record) {
-  return crc32c(std::as_bytes(std::span(&record, 1)).first(offsetof(Record, crc)));
-}
-
 std::optional<Record> record_at(const std::string& text, std::size_t at, const Digest& plan) {
   Record record;
   if (text.size() - at < sizeof record) return std::nullopt;
   std::memcpy(&record, text.data() + at, sizeof record);
   const bool ours = record.magic == kMagic && record.version == kVersion &&
-                    record.crc == crc_of(record) && record.plan == plan.low;
+                    record.crc == crc_of_record(record) && record.plan == plan.low;
   return ours ? std::optional(record) : std::nullopt;
 }
 
@@ -89,7 +85,7 @@ void Journal::append(int kind, std::int64_t number, const Digest& digest) {
   record.number = number;
   record.high = digest.high;
   record.low = digest.low;
-  record.crc = crc_of(record);
+  record.crc = crc_of_record(record);
   const std::lock_guard lock(mutex_);
   file_.write(std::as_bytes(std::span(&record, 1)), records_ * kRecordBytes);
   ++records_;

@@ -17,7 +17,6 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::uint64_t kSampleOf = 100;  // one tile of so many is looked at though it is durable
 constexpr std::int64_t kSmallMatrix = std::int64_t{1}
                                       << 28;  // cells: all are looked at in a second
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
@@ -115,7 +114,7 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
     recovery.done[static_cast<std::size_t>(tile)] = 1;
     if (record.trust == Trust::kWritten || is_small) {
       suspects.push_back(tile);
-    } else if (mix(journals.size(), static_cast<std::uint64_t>(tile)) % kSampleOf == 0) {
+    } else if (mix(journals.size(), static_cast<std::uint64_t>(tile)) % kTilesPerSample == 0) {
       sample.push_back(tile);
     } else {
       durable[part].push_back(tile);

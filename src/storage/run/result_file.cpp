@@ -6,6 +6,7 @@
 #include "bulksim/core/error.hpp"
 #include "hdf5/file.hpp"
 #include "storage/result/pair_file.hpp"
+#include "storage/result/result_path.hpp"
 #include "storage/result/similarity_file.hpp"
 #include "storage/run/output_folder.hpp"
 
@@ -14,8 +15,8 @@ namespace bulksim {
 namespace {
 
 bool is_result_file(FileCalls& calls, const std::string& path) {
-  if (path.ends_with(".h5")) return h5::has_attribute(path, "complete");
-  if (path.ends_with(".npz")) return !plan_of_pair_file(calls, path).empty();
+  if (file_form(path) == FileForm::kHdf5) return h5::has_attribute(path, "complete");
+  if (file_form(path) == FileForm::kNpz) return !plan_of_pair_file(calls, path).empty();
   const std::string_view header(kPairTextHeader);
   std::string start(header.size(), '\0');
   const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
@@ -29,7 +30,7 @@ bool is_result_file(FileCalls& calls, const std::string& path) {
 bool holds_result_of(FileCalls& calls, const std::string& path, const Digest& plan) {
   if (!exists(calls, path)) return false;
   if (plan_of_pair_file(calls, path) == plan.hex()) return true;
-  if (!path.ends_with(".h5")) return false;
+  if (file_form(path) != FileForm::kHdf5) return false;
   try {
     const auto result = SimilarityReader::open(calls, path);
     return find_attribute<std::string>(result.attributes(), "plan") == plan.hex();

@@ -209,4 +209,25 @@ Removal remove_stale_staging(FileCalls& calls, const std::string& work_folder,
   return removal;
 }
 
+std::string version_folder(FileCalls& calls, const std::string& path) {
+  if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
+  const std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) {
+    return place.ends_with("/similarity.h5") && exists(calls, parent_of(place) + "/PLAN.json")
+               ? parent_of(place)
+               : "";
+  }
+  if (exists(calls, place + "/CURRENT")) {
+    const std::string version = current_version(calls, place);
+    if (!version.empty() && is_directory(calls, place + "/versions/" + version)) {
+      return place + "/versions/" + version;
+    }
+    throw Error(ExitCode::kDataError, "'" + path + "/CURRENT' shows no version of this output");
+  }
+  for (const char* name : {"/MANIFEST.json", "/_SUCCESS", "/similarity.h5"}) {
+    if (exists(calls, place + name)) return place;
+  }
+  throw Error(ExitCode::kNoInput, "the folder '" + path + "' holds no finished result");
+}
+
 }  // namespace bulksim

@@ -58,4 +58,9 @@ Removal retire_versions(FileCalls& calls, const std::string& output, std::int64_
 Removal remove_stale_staging(FileCalls& calls, const std::string& work_folder,
                              const std::string& own_plan, std::int64_t before);
 
+/// The folder of a version that the path of a result means: the version itself, the current one of
+/// an output, or that of a file in it; "" when it means one file alone. Throws Error (66) when
+/// there is no result, and Error (65) when CURRENT shows none.
+std::string version_folder(FileCalls& calls, const std::string& path);
+
 }  // namespace bulksim

@@ -1,7 +1,9 @@
 #include "job/inspect/report/png.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <span>
+
+#include "core/crc.hpp"
 
 namespace bulksim {
 
@@ -12,22 +14,11 @@ void append_word(std::string& to, std::uint32_t word) {
     to += static_cast<char>((word >> shift) & 0xFF);
 }
 
-/// The CRC of a PNG chunk: polynomial 0xEDB88320, bit by bit.
-std::uint32_t crc(std::string_view bytes) {
-  std::uint32_t sum = 0xFFFFFFFF;
-  for (const char byte : bytes) {
-    sum ^= static_cast<std::uint8_t>(byte);
-    for (int bit = 0; bit < 8; ++bit)
-      sum = (sum >> 1) ^ (0xEDB88320 & (0U - (sum & 1)));
-  }
-  return ~sum;
-}
-
 void append_chunk(std::string& png, const std::string& kind, const std::string& data) {
   append_word(png, static_cast<std::uint32_t>(data.size()));
   const std::string body = kind + data;
   png += body;
-  append_word(png, crc(body));
+  append_word(png, crc32(std::as_bytes(std::span(body))));
 }
 
 /// A zlib stream of stored blocks.

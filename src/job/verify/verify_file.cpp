@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <span>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bulksim/core/error.hpp"
+#include "job/verify/verification.hpp"
+#include "storage/parts/tile_index.hpp"
+#include "storage/result/pair_file.hpp"
+#include "storage/result/similarity_file.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// The order in which a run writes the attributes of a single-file result.
+constexpr std::array<std::string_view, 16> kAttributeOrder{
+    "complete",        "tile_queries",     "tile_items",      "plan",
+    "queries_content", "items_content",    "metric",          "arithmetic_version",
+    "grid_bits",       "error_bound",      "zero_rows",       "nan_cells",
+    "vocabulary",      "query_ids_digest", "item_ids_digest", "tile_index"};
+
+template <class T>
+T value_of(const FileAttributes& attributes, std::string_view name) {
+  return find_attribute<T>(attributes, name).value_or(T{});
+}
+
+std::string text_of(const FileAttributes& attributes, std::string_view name) {
+  return value_of<std::string>(attributes, name);
+}
+
+bool has_its_ids(const SimilarityReader& reader) {
+  const MatrixShape shape = reader.grid().shape();
+  const auto digest = [](const StringTable& names) {
+    return names.empty() ? "" : names.digest().hex();
+  };
+  return digest(reader.query_ids({0, shape.queries})) ==
+             text_of(reader.attributes(), "query_ids_digest") &&
+         digest(reader.item_ids({0, shape.items})) ==
+             text_of(reader.attributes(), "item_ids_digest");
+}
+
+FileAttributes in_order(FileAttributes attributes) {
+  const auto place = [](const auto& attribute) {
+    return std::find(kAttributeOrder.begin(), kAttributeOrder.end(), attribute.first) -
+           kAttributeOrder.begin();
+  };
+  std::stable_sort(attributes.begin(), attributes.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return attributes;
+}
+
+/// Takes the index of tiles out of a file into the info, and into the head that is expected.
+void take_index(const std::vector<std::byte>& found, const std::string& digest,
+                std::vector<std::byte>& head, ResultInfo& info) {
+  const std::vector<Digest> none(static_cast<std::size_t>(info.grid.count()));
+  const std::size_t bytes = encode_embedded_index(none).size();
+  info.group = tiles_of_a_digest(info.grid.count());
+  const auto index = std::span(found).subspan(static_cast<std::size_t>(kEmbeddedIndexAt), bytes);
+  if (digest_of(index).hex() != digest) return;
+  std::copy(index.begin(), index.end(), head.begin() + kEmbeddedIndexAt);
+  info.digests = decode_tile_index({reinterpret_cast<const char*>(index.data()), bytes});
+}
+
+}  // namespace
+
+bool survives_opening(FileCalls& calls, const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == -1) throw system_error("start a process to open", path, errno);
+  if (child == 0) {
+    try {
+      if (!PairFileReader::open(calls, path)) SimilarityReader::open(calls, path);
+    } catch (...) {
+      // the parent meets the same error, if it is one
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) == -1 && errno == EINTR) {
+  }
+  return WIFEXITED(status);
+}
+
+ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdict) {
+  ResultInfo info;
+  verdict.files = 1;
+  const auto damage = [&](const std::string& what) { verdict.damage.push_back({path, what}); };
+  if (!survives_opening(calls, path)) {
+    damage("makes the HDF5 library crash");
+    return info;
+  }
+  try {
+    const auto reader = SimilarityReader::open(calls, path);
+    info.grid = reader.grid();
+    info.queries = Digest::from_hex(text_of(reader.attributes(), "queries_content"));
+    info.items = Digest::from_hex(text_of(reader.attributes(), "items_content"));
+    info.arithmetic.bits =
+        static_cast<int>(value_of<std::int64_t>(reader.attributes(), "grid_bits"));
+    if (text_of(reader.attributes(), "metric") == "dot") info.arithmetic.metric = Metric::kDot;
+    info.value_type = reader.value_type();
+    info.error_bound = value_of<double>(reader.attributes(), "error_bound");
+    info.has_nan_rows = text_of(reader.attributes(), "zero_rows") == "nan";
+    info.nan_cells = value_of<std::int64_t>(reader.attributes(), "nan_cells");
+    const PartLayout layout = plan_part(info.grid, {0, info.grid.columns()}, "similarity",
+                                        reader.id_widths(), info.value_type);
+    const std::string scratch = std::filesystem::temp_directory_path().string() +
+                                "/bulksim-verify-" + std::to_string(::getpid());
+    auto head = part_head(calls, scratch, info.grid, layout, in_order(reader.attributes()));
+    std::vector<std::byte> found(head.size());
+    File::open(calls, path, O_RDONLY).read(found, 0);
+    if (layout.has_tiles()) {
+      take_index(found, text_of(reader.attributes(), "tile_index"), head, info);
+    }
+    if (found != head) damage("has other bytes than were published before its tiles");
+    if (!has_its_ids(reader)) damage("has other ids than were published");
+    info.parts = {{path}, {layout}};
+    info.names = {path};
+    info.readable = {1};
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDataError) throw;
+    damage(error.what());
+  }
+  return info;
+}
+
+}  // namespace bulksim
