@@ -1,6 +1,7 @@
 #include "bulksim/sparse/csr_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -24,11 +25,28 @@ void CsrMatrix::clear() {
   values.clear();
 }
 
+std::span<const CanonicalizationCounts::Field> CanonicalizationCounts::fields() {
+  static constexpr std::array<Field, 4> kFields{{
+      {"zero_rows", "rows without a value", &CanonicalizationCounts::zero_rows},
+      {"unsorted_rows", "rows sorted", &CanonicalizationCounts::unsorted_rows},
+      {"duplicates", "duplicates summed", &CanonicalizationCounts::duplicates},
+      {"explicit_zeros", "zeros dropped", &CanonicalizationCounts::explicit_zeros},
+  }};
+  return kFields;
+}
+
+std::string CanonicalizationCounts::text() const {
+  std::string text;
+  for (const Field& field : fields()) {
+    if (field.count == &CanonicalizationCounts::zero_rows || this->*field.count == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(this->*field.count) + " " + field.meaning;
+  }
+  return text;
+}
+
 CanonicalizationCounts& CanonicalizationCounts::operator+=(const CanonicalizationCounts& other) {
-  zero_rows += other.zero_rows;
-  unsorted_rows += other.unsorted_rows;
-  duplicates += other.duplicates;
-  explicit_zeros += other.explicit_zeros;
+  for (const Field& field : fields())
+    this->*field.count += other.*field.count;
   return *this;
 }
 

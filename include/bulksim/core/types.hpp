@@ -5,17 +5,6 @@
 
 namespace bulksim {
 
-/// A row number that belongs to one axis of the similarity matrix, so the two cannot be swapped.
-template <class Axis>
-struct Row {
-  std::int64_t value = 0;
-
-  auto operator<=>(const Row&) const = default;
-};
-
-using QueryRow = Row<struct QueryAxis>;  ///< row of the similarity matrix
-using ItemRow = Row<struct ItemAxis>;    ///< column of the similarity matrix
-
 /// Column of an embedding; labels of a query vocabulary use the same width.
 using Column = std::uint32_t;
 

@@ -61,10 +61,21 @@ struct CanonicalizationCounts {
   std::int64_t duplicates = 0;      ///< entries added to an earlier one of the same column
   std::int64_t explicit_zeros = 0;  ///< stored or cancelled zeros that were dropped
 
+  /// One count: its name in records, what it counts in a sentence, and where it is.
+  struct Field {
+    const char* name;
+    const char* meaning;
+    std::int64_t CanonicalizationCounts::*count;
+  };
+  /// All of them, in the order of records.
+  static std::span<const Field> fields();
+
   /// Whether all rows were canonical as they were stored.
   bool all_canonical() const {
     return unsorted_rows == 0 && duplicates == 0 && explicit_zeros == 0;
   }
+  /// "2 rows sorted, 1 duplicates summed": what was done to rows; empty where all were canonical.
+  std::string text() const;
   CanonicalizationCounts& operator+=(const CanonicalizationCounts& other);
   bool operator==(const CanonicalizationCounts&) const = default;
 };

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "blocks/selection.hpp"
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/fixed_point.hpp"

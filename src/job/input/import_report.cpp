@@ -13,13 +13,10 @@ namespace {
 /// "2 duplicates summed", one for each count that is not zero.
 std::vector<std::string> irregularities(const CanonicalizationCounts& counts) {
   std::vector<std::string> found;
-  const auto add = [&](std::int64_t count, const char* what) {
-    if (count > 0) found.push_back(std::to_string(count) + " " + what);
-  };
-  add(counts.zero_rows, "rows without a value");
-  add(counts.unsorted_rows, "rows sorted");
-  add(counts.duplicates, "duplicates summed");
-  add(counts.explicit_zeros, "zeros dropped");
+  for (const auto& field : CanonicalizationCounts::fields()) {
+    const std::int64_t count = counts.*field.count;
+    if (count > 0) found.push_back(std::to_string(count) + " " + field.meaning);
+  }
   return found;
 }
 

@@ -76,14 +76,11 @@ std::unique_ptr<MatrixSource> open_input(FileCalls& calls, const std::string& pr
                                          const std::string& name, Irregular irregular) {
   auto source = open_matrix(calls, prepared, name);
   if (irregular == Irregular::kAccept || source->survey() == nullptr) return source;
-  CanonicalizationCounts counts = source->survey()->counts;
-  counts.zero_rows = 0;
-  if (counts == CanonicalizationCounts{}) return source;
-  throw Error(ExitCode::kDataError,
-              "'" + name + "' was imported from rows of which " +
-                  std::to_string(counts.unsorted_rows) + " were not sorted, with " +
-                  std::to_string(counts.duplicates) + " duplicates and " +
-                  std::to_string(counts.explicit_zeros) + " zeros, and --strict refuses that");
+  const CanonicalizationCounts& counts = source->survey()->counts;
+  if (counts.all_canonical()) return source;
+  throw Error(ExitCode::kDataError, "'" + name +
+                                        "' was imported from rows that were not canonical (" +
+                                        counts.text() + "), and --strict refuses that");
 }
 
 }  // namespace bulksim

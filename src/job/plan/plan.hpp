@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/backend/pair_backend.hpp"
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"

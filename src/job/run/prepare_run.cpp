@@ -80,12 +80,8 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
 void log_irregular(const Surveys& surveys, Log& log) {
   CanonicalizationCounts counts = surveys.queries.counts;
   counts += surveys.items.counts;
-  counts.zero_rows = 0;
-  if (counts == CanonicalizationCounts{}) return;
-  log.info("irregular",
-           "put in order: " + std::to_string(counts.unsorted_rows) + " rows sorted, " +
-               std::to_string(counts.duplicates) + " duplicates summed, " +
-               std::to_string(counts.explicit_zeros) + " zeros dropped",
+  if (counts.all_canonical()) return;
+  log.info("irregular", "put in order: " + counts.text(),
            {{"unsorted_rows", counts.unsorted_rows},
             {"duplicates", counts.duplicates},
             {"explicit_zeros", counts.explicit_zeros}});
