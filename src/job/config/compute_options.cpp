@@ -167,8 +167,8 @@ void check_output_form(const JobConfig& config) {
 
 /// Files that hold pairs cannot hold a matrix.
 void check_output_suffix(const JobConfig& config) {
-  if (config.filter || !(config.output.ends_with(".npz") || config.output.ends_with(".tsv")))
-    return;
+  const auto form = file_form(config.output);
+  if (config.filter || (form != FileForm::kNpz && form != FileForm::kTsv)) return;
   throw Error(ExitCode::kUsage, "'" + config.output +
                                     "' can hold only pairs: choose them with --threshold, "
                                     "--nonzero or --top-k, or give a folder or NAME.h5");
