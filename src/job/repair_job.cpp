@@ -4,9 +4,8 @@
 #include <cerrno>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "comm/collective_error.hpp"
+#include "core/text/json.hpp"
 #include "job/plan/resources.hpp"
 #include "job/run/resume.hpp"
 #include "job/run/runs.hpp"
@@ -67,15 +66,11 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
 }
 
 /// A path of one side, as the report of the version has it.
-std::string input_path(FileCalls& calls, const std::string& folder,
-                       const std::string& pointer_text) {
+std::string input_path(FileCalls& calls, const std::string& folder, const std::string& key) {
   const std::string path = folder + "/report.json";
   if (exists(calls, path)) {
-    const auto json = nlohmann::json::parse(read_text(calls, path), nullptr, false);
-    const auto pointer = nlohmann::json::json_pointer(pointer_text);
-    if (json.is_object() && json.contains(pointer) && json[pointer].is_string()) {
-      return json[pointer].get<std::string>();
-    }
+    const auto input = JsonReader::parse_or_empty(read_text(calls, path)).find_text(key);
+    if (input) return *input;
   }
   throw Error(ExitCode::kNoInput, "'" + path +
                                       "' does not name the inputs: give them, as in bulksim repair "
@@ -135,10 +130,10 @@ JobConfig repair_config(const JobConfig& config, const DamagedVersion& damaged,
   JobConfig repair = config;
   run_collectively(comm, [&] {
     if (comm.rank() != 0 || !config.items.empty()) return;
-    repair.items = input_path(context.calls, damaged.folder, "/items/path");
-    repair.queries = input_path(context.calls, damaged.folder, "/queries/path");
-    repair.item_ids = input_path(context.calls, damaged.folder, "/items/ids_path");
-    repair.query_ids = input_path(context.calls, damaged.folder, "/queries/ids_path");
+    repair.items = input_path(context.calls, damaged.folder, "items/path");
+    repair.queries = input_path(context.calls, damaged.folder, "queries/path");
+    repair.item_ids = input_path(context.calls, damaged.folder, "items/ids_path");
+    repair.query_ids = input_path(context.calls, damaged.folder, "queries/ids_path");
   });
   repair.items = broadcast_text(comm, repair.items);
   repair.queries = broadcast_text(comm, repair.queries);

@@ -3,11 +3,11 @@
 #include <ctime>
 #include <exception>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "core/run/host.hpp"
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 
 namespace bulksim {
 
@@ -42,17 +42,25 @@ void FailureRecord::write(ExitCode code, const std::string& sentence, int error_
     const std::lock_guard lock(mutex_);
     if (folder_.empty() || written_) return;
     written_ = true;
-    nlohmann::ordered_json json = {
-        {"schema", 1},           {"cause", sentence},    {"exit_code", static_cast<int>(code)},
-        {"errno", error_number}, {"rank", rank_.load()}, {"host", host_name()},
-        {"process", getpid()},   {"phase", where.phase}, {"work", where.work},
-        {"tile", nullptr},       {"attempt", attempt_},  {"time", utc_text(std::time(nullptr))}};
-    if (where.tile) json["tile"] = {{"row", where.tile->row}, {"column", where.tile->column}};
+    JsonObject json;
+    json.add("schema", 1)
+        .add("cause", sentence)
+        .add("exit_code", static_cast<int>(code))
+        .add("errno", error_number)
+        .add("rank", rank_.load())
+        .add("host", host_name())
+        .add("process", getpid())
+        .add("phase", where.phase)
+        .add("work", where.work)
+        .add("tile", nullptr)
+        .add("attempt", attempt_)
+        .add("time", utc_text(std::time(nullptr)));
+    if (where.tile) {
+      json.add("tile", JsonObject().add("row", where.tile->row).add("column", where.tile->column));
+    }
     const std::string name = attempt_name(attempt_);
-    json["root_cause"] = is_first(calls_, inside(folder_, name + ".first"));
-    // a sentence may quote a path that is no UTF-8
-    replace_file(calls_, inside(folder_, name + rank_name(rank_) + ".json"),
-                 json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    json.add("root_cause", is_first(calls_, inside(folder_, name + ".first")));
+    replace_file(calls_, inside(folder_, name + rank_name(rank_) + ".json"), json.text(1) + "\n");
   } catch (const std::exception&) {
     // the sentence has been logged, and there is nothing left that could be done
   }

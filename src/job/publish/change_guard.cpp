@@ -2,8 +2,7 @@
 
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
+#include "core/text/json.hpp"
 #include "storage/parts/tile_inspection.hpp"
 #include "storage/run/versions.hpp"
 
@@ -20,23 +19,20 @@ struct Before {
   std::int64_t zero_rows = 0;
 };
 
-/// What the current version says of its inputs; nothing when there is none to compare with.
+/// What the current version says of its inputs; nothing when there is none to compare
+/// with, or its report is not whole.
 std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) {
   if (run.form() != OutputForm::kVersions) return std::nullopt;
   const std::string version = current_version(calls, run.output());
   const std::string report = run.output() + "/versions/" + version + "/report.json";
   if (version.empty() || !exists(calls, report)) return std::nullopt;
-  const auto json = nlohmann::json::parse(read_text(calls, report), nullptr, false);
-  try {
-    const auto& items = json.at("items");
-    const auto& queries = json.at("queries");
-    return Before{
-        items.at("rows").get<std::int64_t>() + queries.at("rows").get<std::int64_t>(),
-        items.at("rows").get<std::int64_t>(),
-        items.at("zero_rows").get<std::int64_t>() + queries.at("zero_rows").get<std::int64_t>()};
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;  // a report is for people: nobody promises that it is whole
-  }
+  const JsonReader json = JsonReader::parse_or_empty(read_text(calls, report));
+  const auto items = json.find_integer("items/rows");
+  const auto queries = json.find_integer("queries/rows");
+  const auto zero_items = json.find_integer("items/zero_rows");
+  const auto zero_queries = json.find_integer("queries/zero_rows");
+  if (!items || !queries || !zero_items || !zero_queries) return std::nullopt;
+  return Before{*items + *queries, *items, *zero_items + *zero_queries};
 }
 
 Error refused(const std::string& reason) {

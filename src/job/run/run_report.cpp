@@ -2,16 +2,15 @@
 
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/plan/resources.hpp"
 
 namespace bulksim {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr double kLeastTimed = 0.1;  // seconds; a rate over less says nothing
 
 double seconds_of(const PhaseTimer& timer, const std::string& name) {
   for (const auto& [phase, seconds] : timer.phases()) {
@@ -31,18 +30,32 @@ double rate(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0.0;
 }
 
-Json side(const std::string& path, const std::string& ids, const InputSurvey& survey) {
-  return {{"path", path},
-          {"ids_path", ids},
-          {"rows", survey.rows},
-          {"columns", survey.columns},
-          {"nonzeros", survey.nnz()},
-          {"longest_row", survey.longest_row},
-          {"content", survey.content().hex()},
-          {"zero_rows", survey.counts.zero_rows},
-          {"unsorted_rows", survey.counts.unsorted_rows},
-          {"duplicates", survey.counts.duplicates},
-          {"explicit_zeros", survey.counts.explicit_zeros}};
+JsonObject side(const std::string& path, const std::string& ids, const InputSurvey& survey) {
+  JsonObject json;
+  json.add("path", path)
+      .add("ids_path", ids)
+      .add("rows", survey.rows)
+      .add("columns", survey.columns)
+      .add("nonzeros", survey.nnz())
+      .add("longest_row", survey.longest_row)
+      .add("content", survey.content().hex())
+      .add("zero_rows", survey.counts.zero_rows)
+      .add("unsorted_rows", survey.counts.unsorted_rows)
+      .add("duplicates", survey.counts.duplicates)
+      .add("explicit_zeros", survey.counts.explicit_zeros);
+  return json;
+}
+
+JsonObject tiles_json(const RunReport& report) {
+  JsonObject json;
+  json.add("total", report.plan.grid.count())
+      .add("computed", report.computed_tiles)
+      .add("resumed", report.resumed_tiles)
+      .add("rehashed", report.rehashed_tiles)
+      .add("damaged", report.damaged_tiles)
+      .add("recomputed", report.recomputed_tiles)
+      .add("zero", report.zero_tiles);
+  return json;
 }
 
 }  // namespace
@@ -77,50 +90,53 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
 }
 
 std::string RunReport::to_json(const PhaseTimer& timer) const {
-  const double seconds = seconds_of(timer, "compute");
+  const double computing = seconds_of(timer, "compute");
   const MatrixShape shape = plan.grid.shape();
   const double share = plan.grid.count() > 0 ? static_cast<double>(computed_tiles) /
                                                    static_cast<double>(plan.grid.count())
                                              : 0.0;
   const double pairs =
       share * static_cast<double>(shape.queries) * static_cast<double>(shape.items);
-  Json json;
-  json["schema"] = 1;
-  json["plan"] = plan.id().hex();
-  json["queries"] = side(config.query_path(), config.query_ids_path(), surveys.queries);
-  json["items"] = side(config.items, config.item_ids, surveys.items);
-  json["error_bound"] = plan.error_bound;
-  json["zero_rows"] = plan.zero_rows == ZeroRows::kNan ? "nan" : "zero";
-  json["nan_cells"] = plan.nan_cells;
-  json["ranks"] = ranks;
-  json["threads_per_rank"] = threads;
-  json["backend"] = backend;
-  json["devices"] = devices;
-  json["mpi"] = mpi;
-  json["nccl"] = nccl.empty() ? "none" : nccl;
-  json["version"] = BULKSIM_VERSION;
+  JsonObject json;
+  json.add("schema", 1)
+      .add("plan", plan.id().hex())
+      .add("queries", side(config.query_path(), config.query_ids_path(), surveys.queries))
+      .add("items", side(config.items, config.item_ids, surveys.items))
+      .add("error_bound", plan.error_bound)
+      .add("zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero")
+      .add("nan_cells", plan.nan_cells)
+      .add("ranks", ranks)
+      .add("threads_per_rank", threads)
+      .add("backend", backend)
+      .add("devices", devices)
+      .add("mpi", mpi)
+      .add("nccl", nccl.empty() ? "none" : nccl)
+      .add("version", BULKSIM_VERSION);
+  JsonObject seconds;
   for (const auto& [phase, spent] : timer.phases())
-    json["seconds"][phase] = spent;
-  json["attempt"] = attempt;
-  json["tiles"] = {{"total", plan.grid.count()}, {"computed", computed_tiles},
-                   {"resumed", resumed_tiles},   {"rehashed", rehashed_tiles},
-                   {"damaged", damaged_tiles},   {"recomputed", recomputed_tiles},
-                   {"zero", zero_tiles}};
-  json["output_bytes"] = output_bytes;
-  json["pairs_per_s"] = rate(pairs, seconds);
-  json["useful_multiply_adds_per_s"] =
-      rate(share * static_cast<double>(useful_multiply_adds), seconds);
-  json["output_bytes_per_s"] = rate(share * static_cast<double>(output_bytes), seconds);
-  json["memory"] = {{"planned", planned_memory}, {"peak", peak_memory}};
-  return json.dump(1) + "\n";
+    seconds.add(phase, spent);
+  if (!seconds.empty()) json.add("seconds", seconds);
+  json.add("attempt", attempt)
+      .add("tiles", tiles_json(*this))
+      .add("output_bytes", output_bytes)
+      .add("pairs_per_s", rate(pairs, computing))
+      .add("useful_multiply_adds_per_s",
+           rate(share * static_cast<double>(useful_multiply_adds), computing))
+      .add("output_bytes_per_s", rate(share * static_cast<double>(output_bytes), computing))
+      .add("memory", JsonObject().add("planned", planned_memory).add("peak", peak_memory));
+  return json.text(1) + "\n";
 }
 
 void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Log& log) const {
   const double seconds = total_seconds(timer);
   const double computing = seconds_of(timer, "compute");
-  const std::string text = formatted("%s in %.1f s (%.1f s of computing and writing, %.2f GB/s)",
-                                     bytes_text(output_bytes).c_str(), seconds, computing,
-                                     rate(static_cast<double>(output_bytes), computing) * 1e-9);
+  std::string text = formatted("%s in %.1f s (%.1f s of computing and writing",
+                               bytes_text(output_bytes).c_str(), seconds, computing);
+  if (computing >= kLeastTimed) {
+    const double speed = rate(static_cast<double>(output_bytes), computing);
+    text += ", " + bytes_text(static_cast<std::int64_t>(speed)) + "/s";
+  }
+  text += ")";
   log.info("done", text + "; read '" + result + "'",
            {{"seconds", seconds}, {"bytes", output_bytes}, {"result", result}});
   if (zero_tiles > 0) {

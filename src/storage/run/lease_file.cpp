@@ -3,15 +3,12 @@
 #include <cstdio>
 #include <random>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
+#include "core/text/json.hpp"
 
 namespace bulksim {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kLongestText =
     64;  // keeps a lease below kLeaseBytes, whatever a host is called
@@ -20,30 +17,21 @@ std::string shortened(const std::string& text) {
   return text.substr(0, kLongestText);
 }
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::int64_t number_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
 }  // namespace
 
 std::string encode_lease(const LeaseHolder& holder) {
-  const json object{{"token", holder.token},
-                    {"host", shortened(holder.host)},
-                    {"boot_id", shortened(holder.boot_id)},
-                    {"pid_namespace", shortened(holder.pid_namespace)},
-                    {"pid", holder.pid},
-                    {"start_time", holder.start_time},
-                    {"slurm_job", shortened(holder.slurm_job)},
-                    {"slurm_restart", holder.slurm_restart},
-                    {"phase", shortened(holder.phase)},
-                    {"counter", holder.counter}};
-  std::string text = object.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string text = JsonObject()
+                         .add("boot_id", shortened(holder.boot_id))
+                         .add("counter", holder.counter)
+                         .add("host", shortened(holder.host))
+                         .add("phase", shortened(holder.phase))
+                         .add("pid", holder.pid)
+                         .add("pid_namespace", shortened(holder.pid_namespace))
+                         .add("slurm_job", shortened(holder.slurm_job))
+                         .add("slurm_restart", holder.slurm_restart)
+                         .add("start_time", holder.start_time)
+                         .add("token", holder.token)
+                         .ascii_line();
   text.resize(kLeaseBytes - 1, ' ');
   return text + "\n";
 }
@@ -56,19 +44,20 @@ std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path)
     if (error.code() == ExitCode::kNoInput) return std::nullopt;
     throw;
   }
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return LeaseHolder{};
+  const JsonReader json = JsonReader::parse_or_empty(text);
+  const auto text_of = [&](const char* key) { return json.find_text(key).value_or(""); };
+  const auto number_of = [&](const char* key) { return json.find_integer(key).value_or(0); };
   LeaseHolder holder;
-  holder.token = text_of(object, "token");
-  holder.host = text_of(object, "host");
-  holder.boot_id = text_of(object, "boot_id");
-  holder.pid_namespace = text_of(object, "pid_namespace");
-  holder.pid = number_of(object, "pid");
-  holder.start_time = number_of(object, "start_time");
-  holder.slurm_job = text_of(object, "slurm_job");
-  holder.slurm_restart = number_of(object, "slurm_restart");
-  holder.phase = text_of(object, "phase");
-  holder.counter = number_of(object, "counter");
+  holder.token = text_of("token");
+  holder.host = text_of("host");
+  holder.boot_id = text_of("boot_id");
+  holder.pid_namespace = text_of("pid_namespace");
+  holder.pid = number_of("pid");
+  holder.start_time = number_of("start_time");
+  holder.slurm_job = text_of("slurm_job");
+  holder.slurm_restart = number_of("slurm_restart");
+  holder.phase = text_of("phase");
+  holder.counter = number_of("counter");
   return holder;
 }
 

@@ -8,16 +8,13 @@
 #include <limits>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
+#include "core/text/json.hpp"
 #include "storage/plain_path.hpp"
 
 namespace bulksim {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMostManifestBytes = std::size_t{16} << 20;
 constexpr int kDeepestManifest = 3;
@@ -28,48 +25,31 @@ Error not_a_manifest(const std::string& reason) {
   return Error(ExitCode::kDataError, "the manifest is damaged: " + reason);
 }
 
-json parse(const std::string& text) {
-  if (text.size() > kMostManifestBytes) throw not_a_manifest("it is too long");
-  const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestManifest) throw not_a_manifest("it is nested too deeply");
-    return true;
-  };
-  json parsed = json::parse(text, shallow, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) throw not_a_manifest("it is no JSON object");
-  return parsed;
+/// The reason alone; `from_json` says what it is about.
+Error wrong(const std::string& reason) {
+  return Error(ExitCode::kDataError, reason);
 }
 
-const json& member(const json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key)) {
-    throw not_a_manifest("'" + std::string(key) + "' is missing");
-  }
-  return object[key];
+JsonReader parse(const std::string& text) {
+  if (text.size() > kMostManifestBytes) throw wrong("it is too long");
+  return JsonReader::parse(text, kDeepestManifest);
 }
 
-std::string text_member(const json& object, const char* key) {
-  const json& value = member(object, key);
-  if (!value.is_string()) throw not_a_manifest("'" + std::string(key) + "' is no text");
-  return value.get<std::string>();
+std::int64_t count_in(const JsonReader& json, const char* key) {
+  const std::int64_t count = json.integer(key);
+  if (count < 0) throw wrong("'" + std::string(key) + "' is negative");
+  return count;
 }
 
-std::int64_t number_member(const json& object, const char* key) {
-  const json& value = member(object, key);
-  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
-    throw not_a_manifest("'" + std::string(key) + "' is no count");
-  }
-  return value.get<std::int64_t>();
-}
-
-ManifestFile file_of(const json& entry) {
+ManifestFile file_of(const JsonReader& entry) {
   ManifestFile file;
-  file.path = text_member(entry, "path");
-  file.bytes = number_member(entry, "bytes");
-  file.digest_bytes = number_member(entry, "digest_bytes");
-  file.digest = Digest::from_hex(text_member(entry, "xxh3_128"));
-  if (!is_plain_path(file.path)) throw not_a_manifest("'" + file.path + "' is no plain path");
+  file.path = entry.text("path");
+  file.bytes = count_in(entry, "bytes");
+  file.digest_bytes = count_in(entry, "digest_bytes");
+  file.digest = Digest::from_hex(entry.text("xxh3_128"));
+  if (!is_plain_path(file.path)) throw wrong("'" + file.path + "' is no plain path");
   if (file.digest_bytes > file.bytes) {
-    throw not_a_manifest("the digest of '" + file.path + "' covers more than the file");
+    throw wrong("the digest of '" + file.path + "' covers more than the file");
   }
   return file;
 }
@@ -80,32 +60,34 @@ std::string Manifest::to_json() const {
   std::vector<ManifestFile> sorted = files;
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
-  json entries = json::array();
+  JsonArray entries;
   for (const ManifestFile& file : sorted) {
-    entries.push_back({{"path", file.path},
-                       {"bytes", file.bytes},
-                       {"digest_bytes", file.digest_bytes},
-                       {"xxh3_128", file.digest.hex()}});
+    entries.add(JsonObject()
+                    .add("bytes", file.bytes)
+                    .add("digest_bytes", file.digest_bytes)
+                    .add("path", file.path)
+                    .add("xxh3_128", file.digest.hex()));
   }
-  const json whole{{"format", 1}, {"plan", plan}, {"files", std::move(entries)}};
-  return whole.dump(1) + "\n";
+  return JsonObject().add("files", entries).add("format", 1).add("plan", plan).text(1) + "\n";
 }
 
 Manifest Manifest::from_json(const std::string& text) {
-  const json whole = parse(text);
-  Manifest manifest;
-  manifest.plan = Digest::from_hex(text_member(whole, "plan")).hex();
-  const json& entries = member(whole, "files");
-  if (!entries.is_array()) throw not_a_manifest("'files' is no list");
-  for (const json& entry : entries) {
-    manifest.files.push_back(file_of(entry));
-    const std::size_t count = manifest.files.size();
-    if (count > 1 && manifest.files[count - 2].path >= manifest.files[count - 1].path) {
-      throw not_a_manifest("'" + manifest.files[count - 1].path + "' is not in order");
+  try {
+    const JsonReader whole = parse(text);
+    Manifest manifest;
+    manifest.plan = Digest::from_hex(whole.text("plan")).hex();
+    for (const JsonReader& entry : whole.objects("files")) {
+      manifest.files.push_back(file_of(entry));
+      const std::size_t count = manifest.files.size();
+      if (count > 1 && manifest.files[count - 2].path >= manifest.files[count - 1].path) {
+        throw wrong("'" + manifest.files[count - 1].path + "' is not in order");
+      }
     }
+    if (manifest.to_json() == text) return manifest;
+  } catch (const Error& error) {
+    throw not_a_manifest(error.what());
   }
-  if (manifest.to_json() != text) throw not_a_manifest("it is not written as bulksim writes it");
-  return manifest;
+  throw not_a_manifest("it is not written as bulksim writes it");
 }
 
 ManifestFile describe_file(FileCalls& calls, const std::string& root, const std::string& path,

@@ -6,10 +6,9 @@
 #include <charconv>
 #include <climits>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
+#include "core/text/json.hpp"
 #include "storage/run/manifest.hpp"
 
 namespace bulksim {
@@ -85,9 +84,11 @@ std::string success_json(const std::string& manifest_json) {
   for (const ManifestFile& file : manifest.files)
     bytes += file.bytes;
   const Digest digest = digest_of(std::as_bytes(std::span<const char>(manifest_json)));
-  return nlohmann::json{
-             {"manifest", digest.hex()}, {"files", manifest.files.size()}, {"bytes", bytes}}
-             .dump(1) +
+  return JsonObject()
+             .add("bytes", bytes)
+             .add("files", manifest.files.size())
+             .add("manifest", digest.hex())
+             .text(1) +
          "\n";
 }
 
