@@ -44,7 +44,7 @@ int run(const OptionValues& options) {
   }
   const ImportReport report =
       import_matrix(system_file_calls(), source, store, make_import_options(options), log);
-  log.info("import", "imported " + report.text(), {{"seconds", report.seconds}});
+  log.info("import", "imported " + report.to_text(), {{"seconds", report.seconds}});
   std::cout << (options.flag("json") ? report.to_json(store) : store + "\n") << std::flush;
   return 0;
 }

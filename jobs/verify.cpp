@@ -49,10 +49,9 @@ int run(const OptionValues& options) {
   if (verification.threads == 0) {
     verification.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
-  verification.format = options.format<VerifyFormat>();
   Log log({});
   const Verdict verdict = verify(system_file_calls(), verification, log);
-  print_verdict(verdict, verification.format, std::cout);
+  std::cout << (options.flag("json") ? verdict.to_json() : verdict.to_text());
   return static_cast<int>(verdict.damage.empty() ? ExitCode::kOk : ExitCode::kDataError);
 }
 

@@ -4,8 +4,6 @@
 #include <ostream>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "backend/cpu/kernel_benchmark.hpp"
 #include "backend/cuda/cuda_kernel_benchmark.hpp"
 #include "bulksim/core/error.hpp"
@@ -13,6 +11,7 @@
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/cuda_bench.hpp"
 
 namespace bulksim {
@@ -47,52 +46,61 @@ QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint format) {
   return rows;
 }
 
-nlohmann::ordered_json to_json(const KernelBenchOptions& options, const KernelRates& rates,
-                               double pairs) {
-  const double rate = rates.median_pairs_per_s;
-  const double per_pair = static_cast<double>(rates.multiply_adds) / pairs;
-  nlohmann::ordered_json json{{"schema", kBenchSchema},
-                              {"simd", rates.simd},
-                              {"threads", options.threads},
-                              {"pairs", pairs},
-                              {"pairs_per_s", rate},
-                              {"pairs_per_s_of_repeats", rates.pairs_per_s},
-                              {"multiply_adds_per_pair", per_pair},
-                              {"multiply_adds_per_s", rate * per_pair},
-                              {"output_bytes_per_s", rate * 4.0},
-                              {"store_limit_pairs_per_s", rates.store_limit_pairs_per_s},
-                              {"store_limit_share", rate / rates.store_limit_pairs_per_s},
-                              {"hashed_pairs_per_s", rates.hashed_pairs_per_s},
-                              {"build_seconds", rates.build_seconds},
-                              {"failed_identities", rates.failed_identities}};
-  if (options.softmax_scale) json["summed_pairs_per_s"] = rates.summed_pairs_per_s;
-  return json;
+/// What a kernel has done, with the figures that follow from its rates.
+struct KernelBenchReport {
+  KernelRates rates;
+  int threads = 1;
+  double pairs = 0.0;
+  bool has_block_sums = false;  ///< they were timed too
+
+  double rate() const { return rates.median_pairs_per_s; }
+  double adds_per_pair() const { return static_cast<double>(rates.multiply_adds) / pairs; }
+  double limit_share() const { return rate() / rates.store_limit_pairs_per_s; }
+  std::string to_json() const;
+  std::string to_text() const;
+};
+
+std::string KernelBenchReport::to_json() const {
+  JsonObject json;
+  json.add("schema", kBenchSchema)
+      .add("simd", rates.simd)
+      .add("threads", threads)
+      .add("pairs", pairs)
+      .add("pairs_per_s", rate())
+      .add("pairs_per_s_of_repeats", rates.pairs_per_s)
+      .add("multiply_adds_per_pair", adds_per_pair())
+      .add("multiply_adds_per_s", rate() * adds_per_pair())
+      .add("output_bytes_per_s", rate() * 4.0)
+      .add("store_limit_pairs_per_s", rates.store_limit_pairs_per_s)
+      .add("store_limit_share", limit_share())
+      .add("hashed_pairs_per_s", rates.hashed_pairs_per_s)
+      .add("build_seconds", rates.build_seconds)
+      .add("failed_identities", rates.failed_identities);
+  if (has_block_sums) json.add("summed_pairs_per_s", rates.summed_pairs_per_s);
+  return json.text(2) + "\n";
 }
 
-void print_text(const nlohmann::ordered_json& result, std::ostream& out) {
-  const auto number = [&](const char* key) { return result.at(key).get<double>(); };
-  const auto line = [&](const char* format, auto... values) {
-    out << formatted(format, values...) << '\n';
-  };
-  const int threads = result.at("threads").get<int>();
-  line("kernel                 %s, %d %s", result.at("simd").get<std::string>().c_str(), threads,
-       threads == 1 ? "thread" : "threads");
-  line("pairs                  %.4g, %.3f useful multiply-adds each", number("pairs"),
-       number("multiply_adds_per_pair"));
-  line("pairs a second         %.4g (median), %.3g GB/s of results", number("pairs_per_s"),
-       number("output_bytes_per_s") * 1e-9);
-  line("multiply-adds a second %.4g", number("multiply_adds_per_s"));
-  line("limit of the stores    %.4g pairs a second; the kernel reaches %.0f %% of it",
-       number("store_limit_pairs_per_s"), 100.0 * number("store_limit_share"));
-  line("with XXH3-128 on top   %.4g pairs a second (%.1f %% longer)", number("hashed_pairs_per_s"),
-       100.0 * (number("pairs_per_s") / number("hashed_pairs_per_s") - 1.0));
-  if (result.contains("summed_pairs_per_s")) {
-    line("with block sums on top %.4g pairs a second (%.1f %% longer)",
-         number("summed_pairs_per_s"),
-         100.0 * (number("pairs_per_s") / number("summed_pairs_per_s") - 1.0));
+/// "2.957e+08 pairs/s (7.0 % longer)": what something on top costs.
+std::string cost_text(double with, double without) {
+  return formatted("%.4g pairs/s (%.1f %% longer)\n", with, 100.0 * (without / with - 1.0));
+}
+
+std::string KernelBenchReport::to_text() const {
+  std::string text = formatted("kernel               %s, %d %s\n", rates.simd.c_str(), threads,
+                               threads == 1 ? "thread" : "threads");
+  text += formatted("pairs                %.4g, %.3f useful multiply-adds per pair\n", pairs,
+                    adds_per_pair());
+  text += formatted("rate                 %.4g pairs/s (median), %.3g GB/s of results\n", rate(),
+                    rate() * 4e-9);
+  text += formatted("multiply-adds        %.4g per second\n", rate() * adds_per_pair());
+  text += formatted("limit of the stores  %.4g pairs/s; the kernel reaches %.0f %% of it\n",
+                    rates.store_limit_pairs_per_s, 100.0 * limit_share());
+  text += "with XXH3-128        " + cost_text(rates.hashed_pairs_per_s, rate());
+  if (has_block_sums) {
+    text += "with block sums      " + cost_text(rates.summed_pairs_per_s, rate());
   }
-  line("inverting the items    %.3f s, not counted above", number("build_seconds"));
-  line("failed identities      %.0f", number("failed_identities"));
+  text += formatted("inverting the items  %.3f s, not counted above\n", rates.build_seconds);
+  return text + "failed identities    " + std::to_string(rates.failed_identities) + "\n";
 }
 
 }  // namespace
@@ -115,12 +123,8 @@ void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::
       {format, options.threads, options.repeats, options.simd, options.softmax_scale});
 
   const double pairs = static_cast<double>(queries.rows()) * static_cast<double>(items.rows());
-  const auto result = to_json(options, rates, pairs);
-  if (options.format == BenchFormat::kJson) {
-    out << result.dump(2) << '\n';
-  } else {
-    print_text(result, out);
-  }
+  const KernelBenchReport report{rates, options.threads, pairs, options.softmax_scale.has_value()};
+  out << (options.format == BenchFormat::kJson ? report.to_json() : report.to_text());
   if (rates.failed_identities != 0) {
     throw Error(ExitCode::kSoftware,
                 std::to_string(rates.failed_identities) +

@@ -4,11 +4,10 @@
 #include <optional>
 #include <ostream>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/blocks/strongest_blocks.hpp"
 #include "job/plan/plan_folder.hpp"
 #include "job/run/prepare_run.hpp"
@@ -17,8 +16,6 @@
 namespace bulksim {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kListed = 10;
 
@@ -39,40 +36,69 @@ bool same_blocks(const BlockMap& a, const BlockMap& b) {
   return true;
 }
 
-Json describe(const BlockMap& map, const JobConfig& config, const EstimateOptions& options,
-              double seconds, const std::optional<Recall>& recall) {
-  const auto mask = select_blocks(map.share, options.selection);
-  Json json{{"schema", 1},
-            {"softmax_scale", map.softmax_scale},
-            {"stride", config.stride},
-            {"blocks", {{"rows", map.rows}, {"columns", map.columns}}},
-            {"block", {{"queries", map.block().queries}, {"items", map.block().items}}},
-            {"selected", std::count(mask.begin(), mask.end(), 1)},
-            {"seconds", seconds}};
-  json["strongest"] = strongest_blocks(map, kListed);
+/// What an estimate has found.
+struct EstimateReport {
+  double softmax_scale = 0.0;
+  std::int64_t stride = 0;
+  std::int64_t rows = 0;  ///< of blocks
+  std::int64_t columns = 0;
+  TileShape block;
+  std::int64_t selected = 0;
+  double seconds = 0.0;
+  std::vector<StrongBlock> strongest;
+  std::optional<Recall> recall;  ///< against an exact map, where there is one
+
+  std::string to_json() const;
+  std::string to_text() const;
+};
+
+std::string EstimateReport::to_json() const {
+  JsonObject json;
+  json.add("schema", 1)
+      .add("softmax_scale", softmax_scale)
+      .add("stride", stride)
+      .add("blocks", JsonObject().add("rows", rows).add("columns", columns))
+      .add("block", JsonObject().add("queries", block.queries).add("items", block.items))
+      .add("selected", selected)
+      .add("seconds", seconds)
+      .add("strongest", bulksim::to_json(strongest));
   if (recall) {
-    json["recall"] = {{"mass", recall->mass}, {"best", recall->best}, {"ratio", recall->ratio()}};
+    json.add("recall", JsonObject()
+                           .add("mass", recall->mass)
+                           .add("best", recall->best)
+                           .add("ratio", recall->ratio()));
   }
-  return json;
+  return json.text(1) + "\n";
 }
 
-void print(const Json& json, std::ostream& out) {
-  const auto line = [&](const char* format, auto... values) {
-    out << formatted(format, values...) << '\n';
-  };
-  const auto rows = json["blocks"]["rows"].get<long long>();
-  const auto columns = json["blocks"]["columns"].get<long long>();
-  line("blocks    %lld x %lld of %lld queries x %lld items, softmax scale %g, groups of %lld rows",
-       rows, columns, json["block"]["queries"].get<long long>(),
-       json["block"]["items"].get<long long>(), json["softmax_scale"].get<double>(),
-       json["stride"].get<long long>());
-  line("selected  %lld of %lld blocks", json["selected"].get<long long>(), rows * columns);
-  line("time      %.2f s", json["seconds"].get<double>());
-  if (json.contains("recall")) {
-    line("recall    the selected blocks hold %.2f %% of the exact mass, the best as many %.2f %%",
-         100 * json["recall"]["mass"].get<double>(), 100 * json["recall"]["best"].get<double>());
+std::string EstimateReport::to_text() const {
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  std::string text = "blocks    " + number(rows) + " x " + number(columns) + " of " +
+                     number(block.queries) + " queries x " + number(block.items) + " items, " +
+                     formatted("softmax scale %g, groups of ", softmax_scale) + number(stride) +
+                     " rows\n";
+  text += "selected  " + number(selected) + " of " + number(rows * columns) + " blocks\n";
+  text += formatted("time      %.2f s\n", seconds);
+  if (recall) {
+    text += formatted(
+        "recall    the selected blocks hold %.2f %% of the exact mass, the best as many %.2f %%\n",
+        100 * recall->mass, 100 * recall->best);
   }
-  print_blocks(json["strongest"], out);
+  return text + bulksim::to_text(strongest);
+}
+
+EstimateReport report_on(const BlockMap& map, const JobConfig& config,
+                         const EstimateOptions& options) {
+  const auto mask = select_blocks(map.share, options.selection);
+  EstimateReport report;
+  report.softmax_scale = map.softmax_scale;
+  report.stride = config.stride;
+  report.rows = map.rows;
+  report.columns = map.columns;
+  report.block = map.block();
+  report.selected = std::count(mask.begin(), mask.end(), 1);
+  report.strongest = strongest_blocks(map, kListed);
+  return report;
 }
 
 }  // namespace
@@ -108,20 +134,16 @@ void run_estimate(const JobConfig& config, const EstimateOptions& options, JobCo
   const BlockMap map = estimate_blocks(plain, setup, config.stride, context);
   const double seconds = watch.seconds();
   if (context.mpi.world().rank() != 0) return;
-  std::optional<Recall> recall;
+  EstimateReport report = report_on(map, config, options);
+  report.seconds = seconds;
   if (!options.against.empty()) {
     const auto exact = read_block_map(context.calls, options.against);
     if (!exact || exact->is_estimate) {
       throw Error(ExitCode::kNoInput, "'" + options.against + "' has no exact block map");
     }
-    recall = recall_of(map, options.selection, *exact);
+    report.recall = recall_of(map, options.selection, *exact);
   }
-  const Json json = describe(map, config, options, seconds, recall);
-  if (options.format == EstimateFormat::kJson) {
-    out << json.dump(1) << '\n';
-  } else {
-    print(json, out);
-  }
+  out << (options.format == EstimateFormat::kJson ? report.to_json() : report.to_text());
 }
 
 }  // namespace bulksim

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/plan/error_bound.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/plan/plan_folder.hpp"
@@ -21,8 +20,6 @@
 namespace bulksim {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kPlannedTopK = 100;
 
@@ -49,113 +46,183 @@ std::int64_t most_pair_bytes(const RunSetup& setup) {
   return pair_result_bytes(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs));
 }
 
-/// Bytes of what else could be written for the same inputs, by option.
-Json alternatives(const RunSetup& setup, std::int64_t full) {
+/// Bytes of what could be written for the same inputs, by option.
+struct Alternatives {
+  std::int64_t full = 0;
+  std::int64_t float16 = 0;
+  std::int64_t nonzero_at_most = 0;
+  std::int64_t top_k = 0;  ///< of kPlannedTopK results per query
+
+  JsonObject to_json() const;
+};
+
+Alternatives alternatives(const RunSetup& setup, std::int64_t full) {
   const MatrixShape shape = setup.plan.grid.shape();
-  const std::int64_t nonzero = most_nonzero(setup);
   const std::int64_t index = shape.items < (std::int64_t{1} << 31) ? 4 : 8;
-  return {{"full", full},
-          {"float16", full - (bytes_of(setup.plan.value_type) - 2) * padded_cells(setup.plan.grid)},
-          {"nonzero_at_most", (index + 4) * nonzero + 8 * (shape.queries + 1)},
-          {"top_k_100", (8 + 4) * kPlannedTopK * shape.queries}};
+  return {full, full - (bytes_of(setup.plan.value_type) - 2) * padded_cells(setup.plan.grid),
+          (index + 4) * most_nonzero(setup) + 8 * (shape.queries + 1),
+          (8 + 4) * kPlannedTopK * shape.queries};
 }
 
-Json describe(const JobConfig& config, const RunSetup& setup, const Trial& trial,
-              const PlanFolder& folder, JobContext context) {
-  const RunDirectory run(context.calls, config.output, setup.plan.id());
-  const std::int64_t bytes = setup.plan.filter
-                                 ? most_pair_bytes(setup)
-                                 : result_bytes(setup.plan, make_layout(setup.plan, run),
-                                                run.form(), context.calls, folder.path());
-  const std::int64_t full = setup.plan.has_matrix()
-                                ? bytes
-                                : padded_cells(setup.plan.grid) * bytes_of(setup.plan.value_type);
-  Json json;
-  json["schema"] = 1;
-  json["plan"] = Json::parse(setup.plan.to_json());
-  json["plan_id"] = setup.plan.id().hex();
-  json["tiles"] = setup.plan.grid.count();
-  json["ranks"] = context.mpi.world().size();
-  json["threads_per_rank"] = setup.resources.threads;
-  json["backend"] = setup.resources.device ? "cuda" : "cpu";
-  json["devices"] = setup.devices.all;
-  json["chunk_limit"] = setup.schedule.chunk_limit;
-  json["chunk_rows"] = setup.schedule.chunk_columns * setup.plan.grid.tile().items;
-  json["chunks_in_flight"] = setup.schedule.chunks_in_flight;
-  json["query_batch_rows"] =
-      std::min(setup.schedule.query_batch_rows * setup.plan.grid.tile().queries,
-               setup.plan.grid.shape().queries);
-  json["query_batch_limit"] = setup.schedule.query_limit;
-  json["memory"] = Json::object();
-  for (const auto& [purpose, held] : setup.schedule.memory)
-    json["memory"][purpose] = held;
-  json["memory_peak"] = setup.schedule.memory_peak();
-  json["memory_limit"] = setup.resources.memory;
-  json["output_bytes"] = bytes;
-  json["output_is_most"] = setup.plan.filter && setup.plan.filter->keep != Keep::kBest;
-  json["free_bytes"] =
-      context.calls.free_bytes(existing_folder(context.calls, config.output).c_str());
-  json["alternatives"] = alternatives(setup, full);
-  json["expected_seconds"] = trial.seconds;
-  json["expected_bytes_per_s"] = trial.bytes_per_s;
-  json["zero_rows"] = setup.plan.zero_rows == ZeroRows::kNan ? "nan" : "zero";
-  json["nan_cells"] = setup.plan.nan_cells;
-  json["rows"] = {{"zero_queries", setup.surveys.queries.counts.zero_rows},
-                  {"zero_items", setup.surveys.items.counts.zero_rows},
-                  {"unsorted", setup.surveys.queries.counts.unsorted_rows +
-                                   setup.surveys.items.counts.unsorted_rows},
-                  {"duplicates",
-                   setup.surveys.queries.counts.duplicates + setup.surveys.items.counts.duplicates},
-                  {"explicit_zeros", setup.surveys.queries.counts.explicit_zeros +
-                                         setup.surveys.items.counts.explicit_zeros}};
+JsonObject Alternatives::to_json() const {
+  JsonObject json;
+  json.add("full", full)
+      .add("float16", float16)
+      .add("nonzero_at_most", nonzero_at_most)
+      .add("top_k_100", top_k);
   return json;
 }
 
-std::string bytes_in(const Json& json) {
-  return bytes_text(json.get<std::int64_t>());
+/// What a run of this plan would write, hold in memory and take.
+struct PlanReport {
+  const RunSetup& setup;
+  int ranks = 1;
+  std::int64_t output_bytes = 0;
+  std::int64_t free_bytes = 0;  ///< of the file system of the output
+  Alternatives alternatives;
+  Trial trial;
+
+  /// Counts of the rows of both sides.
+  CanonicalizationCounts counts() const;
+  std::int64_t chunk_rows() const;
+  std::int64_t query_batch_rows() const;
+  /// Whether `output_bytes` is an upper limit.
+  bool is_upper_limit() const;
+  JsonObject rows_json() const;
+  std::string rows_text() const;
+  std::string output_text() const;
+  std::string to_json() const;
+  std::string to_text() const;
+};
+
+CanonicalizationCounts PlanReport::counts() const {
+  CanonicalizationCounts sum = setup.surveys.queries.counts;
+  sum += setup.surveys.items.counts;
+  return sum;
+}
+
+std::int64_t PlanReport::chunk_rows() const {
+  return setup.schedule.chunk_columns * setup.plan.grid.tile().items;
+}
+
+std::int64_t PlanReport::query_batch_rows() const {
+  return std::min(setup.schedule.query_batch_rows * setup.plan.grid.tile().queries,
+                  setup.plan.grid.shape().queries);
+}
+
+bool PlanReport::is_upper_limit() const {
+  return setup.plan.filter && setup.plan.filter->keep != Keep::kBest;
+}
+
+JsonObject PlanReport::rows_json() const {
+  const CanonicalizationCounts sum = counts();
+  JsonObject json;
+  json.add("zero_queries", setup.surveys.queries.counts.zero_rows)
+      .add("zero_items", setup.surveys.items.counts.zero_rows)
+      .add("unsorted", sum.unsorted_rows)
+      .add("duplicates", sum.duplicates)
+      .add("explicit_zeros", sum.explicit_zeros);
+  return json;
+}
+
+std::string PlanReport::to_json() const {
+  const Plan& plan = setup.plan;
+  JsonObject memory;
+  for (const auto& [purpose, bytes] : setup.schedule.memory)
+    memory.add(purpose, bytes);
+  JsonObject json;
+  json.add("schema", 1)
+      .add_parsed("plan", plan.to_json())
+      .add("plan_id", plan.id().hex())
+      .add("tiles", plan.grid.count())
+      .add("ranks", ranks)
+      .add("threads_per_rank", setup.resources.threads)
+      .add("backend", setup.resources.device ? "cuda" : "cpu")
+      .add("devices", setup.devices.all)
+      .add("chunk_limit", setup.schedule.chunk_limit)
+      .add("chunk_rows", chunk_rows())
+      .add("chunks_in_flight", setup.schedule.chunks_in_flight)
+      .add("query_batch_rows", query_batch_rows())
+      .add("query_batch_limit", setup.schedule.query_limit)
+      .add("memory", memory)
+      .add("memory_peak", setup.schedule.memory_peak())
+      .add("memory_limit", setup.resources.memory)
+      .add("output_bytes", output_bytes)
+      .add("output_is_most", is_upper_limit())
+      .add("free_bytes", free_bytes)
+      .add("alternatives", alternatives.to_json())
+      .add("expected_seconds", trial.seconds)
+      .add("expected_bytes_per_s", trial.bytes_per_s)
+      .add("zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero")
+      .add("nan_cells", plan.nan_cells)
+      .add("rows", rows_json());
+  return json.text(1) + "\n";
 }
 
 /// ", NVIDIA H200 (...) and 3 more"; nothing on processors.
-std::string devices_in(const Json& json) {
-  const auto devices = json["devices"].get<std::vector<std::string>>();
+std::string text_of(const std::vector<std::string>& devices) {
   if (devices.empty()) return "";
   const std::string more =
       devices.size() == 1 ? "" : " and " + std::to_string(devices.size() - 1) + " more";
   return ", " + devices.front() + more;
 }
 
-void print(const Json& json, std::ostream& out) {
-  const Json& plan = json["plan"];
-  out << "matrix    " << plan["queries"]["rows"] << " queries x " << plan["items"]["rows"]
-      << " items, " << plan["columns"] << " columns\n"
-      << "tiles     " << json["tiles"] << " of " << plan["tile"]["queries"] << " x "
-      << plan["tile"]["items"] << " in " << plan["parts"].size() << " parts\n"
-      << "error     every " << (plan["metric"] == "dot" ? "dot product" : "cosine") << " within "
-      << error_text(plan["error_bound"].get<double>()) << " of the true one (grid 2^-"
-      << plan["grid_bits"] << ")\n"
-      << "rows      " << json["rows"]["zero_queries"] << " queries and "
-      << json["rows"]["zero_items"] << " items without values, " << json["rows"]["unsorted"]
-      << " unsorted, " << json["rows"]["duplicates"] << " duplicates, "
-      << json["rows"]["explicit_zeros"] << " explicit zeros"
-      << (json["nan_cells"] == 0 ? "" : "; " + json["nan_cells"].dump() + " cells are NaN") << '\n'
-      << "ranks     " << json["ranks"] << " with " << json["threads_per_rank"]
-      << " threads, chunks of " << json["chunk_rows"]
-      << " items (limit: " << json["chunk_limit"].get<std::string>() << "), "
-      << json["chunks_in_flight"] << " at once, " << json["query_batch_rows"]
-      << " queries at once (limit: " << json["query_batch_limit"].get<std::string>() << ")\n"
-      << "backend   " << json["backend"].get<std::string>() << devices_in(json) << '\n'
-      << "memory    " << bytes_in(json["memory_peak"]) << " a rank, may use "
-      << bytes_in(json["memory_limit"]) << '\n'
-      << "output    " << (json["output_is_most"] == true ? "at most " : "")
-      << bytes_in(json["output_bytes"]) << ", free " << bytes_in(json["free_bytes"])
-      << "\n          instead: "
-      << (json["output_bytes"] == json["alternatives"]["full"]
-              ? ""
-              : "full matrix " + bytes_in(json["alternatives"]["full"]) + ", ")
-      << "float16 " << bytes_in(json["alternatives"]["float16"]) << ", nonzero cells at most "
-      << bytes_in(json["alternatives"]["nonzero_at_most"]) << ", top 100 of each query "
-      << bytes_in(json["alternatives"]["top_k_100"]) << '\n'
-      << "time      about " << formatted("%.1f s", json["expected_seconds"].get<double>()) << '\n';
+std::string PlanReport::rows_text() const {
+  const CanonicalizationCounts sum = counts();
+  std::string text = std::to_string(setup.surveys.queries.counts.zero_rows) + " queries and " +
+                     std::to_string(setup.surveys.items.counts.zero_rows) + " items are empty, " +
+                     std::to_string(sum.unsorted_rows) + " rows are unsorted; " +
+                     std::to_string(sum.duplicates) + " duplicates, " +
+                     std::to_string(sum.explicit_zeros) + " explicit zeros";
+  if (setup.plan.nan_cells != 0)
+    text += "; " + std::to_string(setup.plan.nan_cells) + " cells are NaN";
+  return text;
+}
+
+std::string PlanReport::output_text() const {
+  std::string text = (is_upper_limit() ? "at most " : "") + bytes_text(output_bytes) + ", free " +
+                     bytes_text(free_bytes) + "\n          instead: ";
+  if (output_bytes != alternatives.full) {
+    text += "full matrix " + bytes_text(alternatives.full) + ", ";
+  }
+  return text + "float16 " + bytes_text(alternatives.float16) + ", nonzero cells at most " +
+         bytes_text(alternatives.nonzero_at_most) + ", top " + std::to_string(kPlannedTopK) +
+         " of each query " + bytes_text(alternatives.top_k);
+}
+
+std::string PlanReport::to_text() const {
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  const Plan& plan = setup.plan;
+  const MatrixShape shape = plan.grid.shape();
+  std::string text = "matrix    " + number(shape.queries) + " queries x " + number(shape.items) +
+                     " items, " + number(plan.columns) + " columns\n";
+  text += "tiles     " + number(plan.grid.count()) + " of " + number(plan.grid.tile().queries) +
+          " x " + number(plan.grid.tile().items) + " in " + number(std::ssize(plan.parts)) +
+          " parts\n";
+  text += std::string("error     every ") +
+          (plan.arithmetic.metric == Metric::kDot ? "dot product" : "cosine") + " within " +
+          error_text(plan.error_bound) + " of the true one\n";
+  text += "rows      " + rows_text() + "\n";
+  text += "ranks     " + number(ranks) + " with " + number(setup.resources.threads) +
+          (setup.resources.threads == 1 ? " thread" : " threads") + ", chunks of " +
+          number(chunk_rows()) + " items (limit: " + setup.schedule.chunk_limit + "), " +
+          number(setup.schedule.chunks_in_flight) + " at once, " + number(query_batch_rows()) +
+          " queries at once (limit: " + setup.schedule.query_limit + ")\n";
+  text += std::string("backend   ") + (setup.resources.device ? "cuda" : "cpu") +
+          text_of(setup.devices.all) + "\n";
+  text += "memory    " + bytes_text(setup.schedule.memory_peak()) + " per rank, limit " +
+          bytes_text(setup.resources.memory) + "\n";
+  text += "output    " + output_text() + "\n";
+  return text + formatted("time      about %.1f s\n", trial.seconds);
+}
+
+/// Bytes of the result.
+std::int64_t planned_bytes(const JobConfig& config, const RunSetup& setup, const PlanFolder& folder,
+                           JobContext context) {
+  if (setup.plan.filter) return most_pair_bytes(setup);
+  const RunDirectory run(context.calls, config.output, setup.plan.id());
+  return result_bytes(setup.plan, make_layout(setup.plan, run), run.form(), context.calls,
+                      folder.path());
 }
 
 }  // namespace
@@ -170,12 +237,18 @@ void run_plan(const JobConfig& config, PlanFormat format, JobContext context, st
   for (const auto& [phase, seconds] : timer.phases())
     trial.seconds += seconds;
   if (context.mpi.world().rank() != 0) return;
-  const Json json = describe(config, setup, trial, folder, context);
-  if (format == PlanFormat::kJson) {
-    out << json.dump(1) << '\n';
-  } else {
-    print(json, out);
-  }
+  const std::int64_t bytes = planned_bytes(config, setup, folder, context);
+  const std::int64_t full = setup.plan.has_matrix()
+                                ? bytes
+                                : padded_cells(setup.plan.grid) * bytes_of(setup.plan.value_type);
+  const std::string on = existing_folder(context.calls, config.output);
+  const PlanReport report{setup,
+                          context.mpi.world().size(),
+                          bytes,
+                          context.calls.free_bytes(on.c_str()),
+                          alternatives(setup, full),
+                          trial};
+  out << (format == PlanFormat::kJson ? report.to_json() : report.to_text());
 }
 
 }  // namespace bulksim

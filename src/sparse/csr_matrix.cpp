@@ -27,7 +27,7 @@ void CsrMatrix::clear() {
 
 std::span<const CanonicalizationCounts::Field> CanonicalizationCounts::fields() {
   static constexpr std::array<Field, 4> kFields{{
-      {"zero_rows", "rows without a value", &CanonicalizationCounts::zero_rows},
+      {"zero_rows", "empty rows", &CanonicalizationCounts::zero_rows},
       {"unsorted_rows", "rows sorted", &CanonicalizationCounts::unsorted_rows},
       {"duplicates", "duplicates summed", &CanonicalizationCounts::duplicates},
       {"explicit_zeros", "zeros dropped", &CanonicalizationCounts::explicit_zeros},

@@ -240,7 +240,7 @@ TEST_F(ImportJobTest, TheReportComparesWithPlainCsr) {
   const ImportReport report = import("m.csr");
 
   EXPECT_LT(report.bytes_per_nonzero(), 6.7);
-  EXPECT_THAT(report.text(), AllOf(HasSubstr("1024 rows"), HasSubstr("plain CSR: 8.00")));
+  EXPECT_THAT(report.to_text(), AllOf(HasSubstr("1024 rows"), HasSubstr("plain CSR: 8.00")));
   EXPECT_THAT(report.to_json("s.h5"), AllOf(HasSubstr("\"schema\": 1"), HasSubstr("\"s.h5\"")));
 }
 

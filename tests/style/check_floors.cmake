@@ -72,7 +72,7 @@ set(doors
   "hwy/.*"                                     backend
   "(mpi|nccl)\\.h"                             comm
   "(zlib|zip|simdjson)\\.h"                    formats
-  "nlohmann/.*"                                storage,job
+  "nlohmann/.*"                                core
   "boost/program_options.*"                    cli)
 
 file(GLOB_RECURSE files RELATIVE ${ROOT}

@@ -173,6 +173,10 @@ JsonReader JsonReader::parse_or_empty(const std::string& text) {
   }
 }
 
+bool JsonReader::empty() const {
+  return static_cast<const Json*>(node_.get())->empty();
+}
+
 bool JsonReader::has(const std::string& key) const {
   return find(node_, key) != nullptr;
 }

@@ -83,6 +83,7 @@ class JsonReader {
   /// The same for a file that may be damaged; an empty object instead of an error.
   static JsonReader parse_or_empty(const std::string& text);
 
+  bool empty() const;
   bool has(const std::string& key) const;
 
   /// These throw Error (65) with the name of a key that is missing, or whose value is of another

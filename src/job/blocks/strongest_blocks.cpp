@@ -1,29 +1,40 @@
 #include "job/blocks/strongest_blocks.hpp"
 
-#include <ostream>
-
 #include "blocks/selection.hpp"
 #include "core/text/format_text.hpp"
 
 namespace bulksim {
 
-nlohmann::ordered_json strongest_blocks(const BlockMap& map, std::int64_t most) {
-  auto blocks = nlohmann::ordered_json::array();
+std::vector<StrongBlock> strongest_blocks(const BlockMap& map, std::int64_t most) {
+  std::vector<StrongBlock> blocks;
   for (const std::int64_t block : by_share(map.share)) {
     if (std::ssize(blocks) == most) break;
-    blocks.push_back({{"query_row", map.queries(block / map.columns).begin},
-                      {"item_row", map.items(block % map.columns).begin},
-                      {"share", map.share[static_cast<std::size_t>(block)]}});
+    blocks.push_back({map.queries(block / map.columns).begin, map.items(block % map.columns).begin,
+                      map.share[static_cast<std::size_t>(block)]});
   }
   return blocks;
 }
 
-void print_blocks(const nlohmann::ordered_json& blocks, std::ostream& out) {
-  if (!blocks.empty()) out << "strongest  query row   item row   share of its queries\n";
-  for (const auto& block : blocks) {
-    out << formatted("          %10lld %10lld   %8.4f %%\n", block["query_row"].get<long long>(),
-                     block["item_row"].get<long long>(), 100 * block["share"].get<double>());
+JsonArray to_json(const std::vector<StrongBlock>& blocks) {
+  JsonArray json;
+  for (const StrongBlock& block : blocks) {
+    json.add(JsonObject()
+                 .add("query_row", block.query_row)
+                 .add("item_row", block.item_row)
+                 .add("share", block.share));
   }
+  return json;
+}
+
+std::string to_text(const std::vector<StrongBlock>& blocks) {
+  if (blocks.empty()) return "";
+  std::string text = "strongest  query row   item row   share of its queries\n";
+  for (const StrongBlock& block : blocks) {
+    text +=
+        formatted("          %10lld %10lld   %8.4f %%\n", static_cast<long long>(block.query_row),
+                  static_cast<long long>(block.item_row), 100 * block.share);
+  }
+  return text;
 }
 
 }  // namespace bulksim

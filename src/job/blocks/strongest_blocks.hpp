@@ -1,18 +1,27 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
+#include <string>
+#include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "core/text/json.hpp"
 #include "storage/result/block_map.hpp"
 
 namespace bulksim {
 
-/// The first rows of the blocks that hold most of the mass of their queries, at most `most` blocks.
-nlohmann::ordered_json strongest_blocks(const BlockMap& map, std::int64_t most);
+/// A block of a block map by its first rows, and the part of the mass of its queries that it holds.
+struct StrongBlock {
+  std::int64_t query_row = 0;
+  std::int64_t item_row = 0;
+  double share = 0.0;
+};
 
-/// A line for each of them, under a heading; nothing when there is none.
-void print_blocks(const nlohmann::ordered_json& blocks, std::ostream& out);
+/// The blocks that hold most of the mass of their queries, at most `most`, the largest first.
+std::vector<StrongBlock> strongest_blocks(const BlockMap& map, std::int64_t most);
+
+JsonArray to_json(const std::vector<StrongBlock>& blocks);
+
+/// One line per block, under a heading; nothing when there is none.
+std::string to_text(const std::vector<StrongBlock>& blocks);
 
 }  // namespace bulksim

@@ -2,9 +2,8 @@
 
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 
 namespace bulksim {
 
@@ -26,7 +25,7 @@ double ImportReport::bytes_per_nonzero() const {
   return nnz == 0 ? 0.0 : static_cast<double>(sizes.rows) / static_cast<double>(nnz);
 }
 
-std::string ImportReport::text() const {
+std::string ImportReport::to_text() const {
   std::string text =
       "'" + source.path + "' (" + source.format + "): " + std::to_string(source.rows) + " rows, " +
       std::to_string(source.columns) + " columns, " + std::to_string(nnz) + " nonzeros in " +
@@ -39,27 +38,28 @@ std::string ImportReport::text() const {
 }
 
 std::string ImportReport::to_json(const std::string& store) const {
-  const nlohmann::ordered_json report = {{"schema", 1},
-                                         {"source", source.path},
-                                         {"format", source.format},
-                                         {"store", store},
-                                         {"rows", source.rows},
-                                         {"columns", source.columns},
-                                         {"nonzeros", nnz},
-                                         {"longest_row", longest_row},
-                                         {"bytes_per_nonzero", bytes_per_nonzero()},
-                                         {"bytes",
-                                          {{"rows", sizes.rows},
-                                           {"survey", sizes.survey},
-                                           {"ids", sizes.ids},
-                                           {"vocabulary", sizes.vocabulary}}},
-                                         {"counts",
-                                          {{"zero_rows", counts.zero_rows},
-                                           {"unsorted_rows", counts.unsorted_rows},
-                                           {"duplicates", counts.duplicates},
-                                           {"explicit_zeros", counts.explicit_zeros}}},
-                                         {"seconds", seconds}};
-  return report.dump(2) + "\n";
+  JsonObject json;
+  json.add("schema", 1)
+      .add("source", source.path)
+      .add("format", source.format)
+      .add("store", store)
+      .add("rows", source.rows)
+      .add("columns", source.columns)
+      .add("nonzeros", nnz)
+      .add("longest_row", longest_row)
+      .add("bytes_per_nonzero", bytes_per_nonzero())
+      .add("bytes", JsonObject()
+                        .add("rows", sizes.rows)
+                        .add("survey", sizes.survey)
+                        .add("ids", sizes.ids)
+                        .add("vocabulary", sizes.vocabulary))
+      .add("counts", JsonObject()
+                         .add("zero_rows", counts.zero_rows)
+                         .add("unsorted_rows", counts.unsorted_rows)
+                         .add("duplicates", counts.duplicates)
+                         .add("explicit_zeros", counts.explicit_zeros))
+      .add("seconds", seconds);
+  return json.text(2) + "\n";
 }
 
 }  // namespace bulksim

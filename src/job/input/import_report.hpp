@@ -21,7 +21,7 @@ struct ImportReport {
   /// Bytes of the rows for each nonzero; plain CSR takes 8 and, for float64, 12.
   double bytes_per_nonzero() const;
   /// One sentence with shape, sizes and what was irregular.
-  std::string text() const;
+  std::string to_text() const;
   std::string to_json(const std::string& store) const;
 };
 

@@ -67,7 +67,7 @@ std::string prepare_input(FileCalls& calls, const std::string& path, const std::
     return store;
   }
   const ImportReport report = import_matrix(calls, path, store, options, log);
-  log.info("import", "imported " + report.text() + " into '" + store + "'",
+  log.info("import", "imported " + report.to_text() + " into '" + store + "'",
            {{"store", store}, {"seconds", report.seconds}});
   return store;
 }

@@ -1,21 +1,34 @@
 #pragma once
 
-#include <iosfwd>
+#include <cstdint>
+#include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/file.hpp"
+#include "bulksim/formats/matrix_source.hpp"
+#include "bulksim/sparse/csr_matrix.hpp"
+#include "formats/store/block_sparse_store.hpp"
 
 namespace bulksim {
+
+/// What a matrix holds.
+struct MatrixDescription {
+  MatrixInfo info;
+  std::int64_t longest_row = 0;
+  CanonicalizationCounts counts;
+  std::optional<StoreSizes> sizes;  ///< of a store
+
+  /// Of a store.
+  double bytes_per_nonzero() const;
+  std::string to_json() const;
+  std::string to_text() const;
+};
 
 /// Whether a path means a matrix, not a result.
 bool is_matrix(FileCalls& calls, const std::string& path);
 
-/// What a matrix of any known format holds. A store carries most of that; other files are read once
+/// Describes a matrix of any known format. A store carries most of that; other files are read once
 /// from end to end, and nothing of it is kept.
-nlohmann::ordered_json describe_matrix(FileCalls& calls, const std::string& path);
-
-void print_matrix(const nlohmann::ordered_json& json, std::ostream& out);
+MatrixDescription describe_matrix(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

@@ -4,9 +4,8 @@
 #include <cstdlib>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/plan/plan.hpp"
 #include "storage/parts/pair_segments.hpp"
 #include "storage/run/journal.hpp"
@@ -16,8 +15,6 @@
 namespace bulksim {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::int64_t changed(FileCalls& calls, const std::string& path) {
   struct stat status {};
@@ -102,16 +99,13 @@ void read_last_error(FileCalls& calls, const std::string& staging, OutputStatus&
   bool found_root = false;
   for (const std::string& name : list_directory(calls, folder)) {
     if (std::atoi(name.c_str() + 1) != status.attempt || !name.ends_with(".json")) continue;
-    const Json json = Json::parse(read_text(calls, inside(folder, name)), nullptr,
-                                  /*allow_exceptions=*/false);
-    if (!json.is_object() || found_root) continue;
-    const auto text = [&](const char* key) {
-      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
-    };
-    found_root = json.contains("root_cause") && json["root_cause"] == true;
-    status.last_error = text("cause");
-    if (json.contains("exit_code") && json["exit_code"].is_number_integer()) {
-      status.last_error_code = json["exit_code"].get<int>();
+    if (found_root) continue;
+    const JsonReader json = JsonReader::parse_or_empty(read_text(calls, inside(folder, name)));
+    if (json.empty()) continue;
+    found_root = json.find_boolean("root_cause").value_or(false);
+    status.last_error = json.find_text("cause").value_or("");
+    if (const auto code = json.find_integer("exit_code")) {
+      status.last_error_code = static_cast<int>(*code);
     }
   }
 }
@@ -148,30 +142,32 @@ std::string OutputStatus::to_text() const {
             holder_state + ")\n";
   }
   if (!last_error.empty()) text += "last error: " + last_error + "\n";
-  return text + "(from the files; may lag 30 s)\n";
+  return text + "(read from the files of the output; may lag by 30 s)\n";
 }
 
 std::string OutputStatus::to_json() const {
-  Json json{{"schema", 1},
-            {"phase", phase},
-            {"published", current},
-            {"plan", plan},
-            {"attempt", attempt},
-            {"tiles", tiles},
-            {"tiles_done", tiles_done},
-            {"tiles_per_s", tiles_per_s},
-            {"lag_seconds", 30}};
-  if (seconds_left) json["seconds_left"] = *seconds_left;
+  JsonObject json;
+  json.add("schema", 1)
+      .add("phase", phase)
+      .add("published", current)
+      .add("plan", plan)
+      .add("attempt", attempt)
+      .add("tiles", tiles)
+      .add("tiles_done", tiles_done)
+      .add("tiles_per_s", tiles_per_s)
+      .add("lag_seconds", 30);
+  if (seconds_left) json.add("seconds_left", *seconds_left);
   if (holder) {
-    json["holder"] = {{"host", holder->host},
-                      {"pid", holder->pid},
-                      {"slurm_job", holder->slurm_job},
-                      {"state", holder_state}};
+    json.add("holder", JsonObject()
+                           .add("host", holder->host)
+                           .add("pid", holder->pid)
+                           .add("slurm_job", holder->slurm_job)
+                           .add("state", holder_state));
   }
-  if (!last_error.empty()) json["last_error"] = last_error;
-  if (last_error_code) json["last_error_code"] = *last_error_code;
-  json["code"] = static_cast<int>(code());
-  return json.dump(1) + "\n";
+  if (!last_error.empty()) json.add("last_error", last_error);
+  if (last_error_code) json.add("last_error_code", *last_error_code);
+  json.add("code", static_cast<int>(code()));
+  return json.text(1) + "\n";
 }
 
 OutputStatus read_status(FileCalls& calls, const std::string& output, std::int64_t now) {

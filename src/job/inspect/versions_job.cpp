@@ -3,34 +3,44 @@
 #include <limits>
 #include <ostream>
 
-#include <nlohmann/json.hpp>
-
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "storage/run/lease.hpp"
 #include "storage/run/versions.hpp"
 
 namespace bulksim {
 
+namespace {
+
+std::string to_text(const std::vector<Version>& versions) {
+  std::string text;
+  for (const Version& version : versions) {
+    text += (version.current ? "* " : "  ") + std::to_string(version.number) + "  " + version.name +
+            "  " + utc_text(version.published) + "  " + bytes_text(version.bytes) + "\n";
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<Version>& versions) {
+  JsonArray list;
+  for (const Version& version : versions) {
+    list.add(JsonObject()
+                 .add("number", version.number)
+                 .add("name", version.name)
+                 .add("plan", version.plan)
+                 .add("bytes", version.bytes)
+                 .add("published", utc_text(version.published))
+                 .add("current", version.current));
+  }
+  return JsonObject().add("schema", 1).add("versions", list).text(1) + "\n";
+}
+
+}  // namespace
+
 void print_versions(FileCalls& calls, const std::string& output, VersionsFormat format,
                     std::ostream& out) {
   const auto versions = list_versions(calls, output);
-  if (format == VersionsFormat::kText) {
-    for (const Version& version : versions) {
-      out << (version.current ? "* " : "  ") << version.number << "  " << version.name << "  "
-          << utc_text(version.published) << "  " << bytes_text(version.bytes) << '\n';
-    }
-    return;
-  }
-  nlohmann::ordered_json json{{"schema", 1}, {"versions", nlohmann::ordered_json::array()}};
-  for (const Version& version : versions) {
-    json["versions"].push_back({{"number", version.number},
-                                {"name", version.name},
-                                {"plan", version.plan},
-                                {"bytes", version.bytes},
-                                {"published", utc_text(version.published)},
-                                {"current", version.current}});
-  }
-  out << json.dump(1) << '\n';
+  out << (format == VersionsFormat::kJson ? to_json(versions) : to_text(versions));
 }
 
 void use_version(FileCalls& calls, const std::string& output, std::int64_t number, Log& log) {

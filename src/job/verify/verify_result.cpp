@@ -2,12 +2,10 @@
 
 #include <filesystem>
 #include <optional>
-#include <ostream>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
+#include "core/text/json.hpp"
 #include "formats/shared/text_lines.hpp"
 #include "job/input/open_input.hpp"
 #include "job/plan/process_folder.hpp"
@@ -16,8 +14,6 @@
 namespace bulksim {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string range_text(RowRange range) {
   return std::to_string(range.begin) + ".." + std::to_string(range.end - 1);
@@ -34,14 +30,21 @@ std::string line_of(const Damage& damage) {
   return line;
 }
 
-Json json_of(const Damage& damage) {
-  Json json{{"file", damage.file}, {"what", damage.what}};
+JsonArray range_json(RowRange range) {
+  JsonArray json;
+  json.add(range.begin).add(range.end);
+  return json;
+}
+
+JsonObject json_of(const Damage& damage) {
+  JsonObject json;
+  json.add("file", damage.file).add("what", damage.what);
   if (damage.tile) {
-    json["part"] = *damage.part;
-    json["tile"] = {{"row", damage.tile->row}, {"column", damage.tile->column}};
-    json["queries"] = {damage.queries.begin, damage.queries.end};
-    json["items"] = {damage.items.begin, damage.items.end};
-    json["offset"] = damage.offset;
+    json.add("part", *damage.part)
+        .add("tile", JsonObject().add("row", damage.tile->row).add("column", damage.tile->column))
+        .add("queries", range_json(damage.queries))
+        .add("items", range_json(damage.items))
+        .add("offset", damage.offset);
   }
   return json;
 }
@@ -103,25 +106,29 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   return verdict;
 }
 
-void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out) {
-  if (format == VerifyFormat::kJson) {
-    Json json{{"schema", 1},
-              {"path", verdict.path},
-              {"clean", verdict.damage.empty()},
-              {"files", verdict.files},
-              {"tiles", verdict.tiles},
-              {"cells", verdict.cells},
-              {"damage", Json::array()}};
-    for (const Damage& damage : verdict.damage)
-      json["damage"].push_back(json_of(damage));
-    out << json.dump(1) << '\n';
-    return;
-  }
-  for (const Damage& damage : verdict.damage)
-    out << line_of(damage) << '\n';
-  out << verdict.path << ": " << (verdict.damage.empty() ? "clean" : "damaged") << " ("
-      << verdict.files << " files, " << verdict.tiles << " tiles read, " << verdict.cells
-      << " cells computed again)\n";
+std::string Verdict::to_json() const {
+  JsonArray list;
+  for (const Damage& one : damage)
+    list.add(json_of(one));
+  return JsonObject()
+             .add("schema", 1)
+             .add("path", path)
+             .add("clean", damage.empty())
+             .add("files", files)
+             .add("tiles", tiles)
+             .add("cells", cells)
+             .add("damage", list)
+             .text(1) +
+         "\n";
+}
+
+std::string Verdict::to_text() const {
+  std::string text;
+  for (const Damage& one : damage)
+    text += line_of(one) + "\n";
+  return text + path + ": " + (damage.empty() ? "clean" : "damaged") + " (" +
+         std::to_string(files) + " files, " + std::to_string(tiles) + " tiles read, " +
+         std::to_string(cells) + " cells computed again)\n";
 }
 
 }  // namespace bulksim

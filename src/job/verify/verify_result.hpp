@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +18,6 @@ enum class VerifyDepth {
   kFull,   ///< every byte
 };
 
-enum class VerifyFormat { kText, kJson };
-
 struct VerifyOptions {
   std::string path = {};  ///< OUT, a version, or one result file
   VerifyDepth depth = VerifyDepth::kFull;
@@ -28,7 +25,6 @@ struct VerifyOptions {
   std::string against_queries = {};
   ImportOptions against = {};  ///< as in the run; its ids are not needed
   int threads = 1;
-  VerifyFormat format = VerifyFormat::kText;
 };
 
 /// One thing that is not as it was published.
@@ -49,14 +45,15 @@ struct Verdict {
   std::int64_t tiles = 0;  ///< that were read
   std::int64_t cells = 0;  ///< that were computed again
   std::vector<Damage> damage;
+
+  std::string to_json() const;
+  /// One line per damage, and one that sums up.
+  std::string to_text() const;
 };
 
 /// Looks at a published result. Inputs that are not read by ranges are imported into a folder for
 /// temporary files. Throws Error (66) when there is none, and Error (74) when a file
 /// cannot be read; what is damaged stands in the verdict.
 Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log);
-
-/// Prints a verdict, one line or one JSON object for each damage.
-void print_verdict(const Verdict& verdict, VerifyFormat format, std::ostream& out);
 
 }  // namespace bulksim

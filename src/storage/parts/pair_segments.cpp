@@ -46,9 +46,9 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
 }
 
 bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& grid) {
-  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.crc == crc_of_record(header) &&
-         header.plan == plan.low && header.tile >= 0 && header.tile < grid.count() &&
-         header.rows >= 0 && header.pairs >= 0 &&
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
+         header.crc == crc_of_record(header) && header.plan == plan.low && header.tile >= 0 &&
+         header.tile < grid.count() && header.rows >= 0 && header.pairs >= 0 &&
          header.rows <= grid.tile().queries + grid.tile().items &&
          header.pairs <= 2 * grid.tile().cells();
 }

@@ -257,7 +257,7 @@ TEST_F(BadInputs, ShowDescribesEveryFormatAndWritesNothing) {
   EXPECT_EQ(run("show m.jsonl"), 0);
   EXPECT_NE(read_file(folder_ / "out.txt").find("1 rows x 2 columns"), std::string::npos);
   EXPECT_EQ(run("show m.h5"), 0);
-  EXPECT_NE(read_file(folder_ / "out.txt").find("bytes a nonzero"), std::string::npos);
+  EXPECT_NE(read_file(folder_ / "out.txt").find("bytes per nonzero"), std::string::npos);
 }
 
 }  // namespace

@@ -4,10 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bulksim/core/error.hpp"
 #include "core/text/format_text.hpp"
+#include "core/text/json.hpp"
 #include "job/inspect/report/heat_map.hpp"
 #include "job/inspect/report/report_page.hpp"
 #include "job/verify/verification.hpp"
@@ -17,8 +16,6 @@
 namespace bulksim {
 
 namespace {
-
-using Json = nlohmann::json;
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number) {
@@ -39,81 +36,91 @@ std::string rate_text(double value, const std::string& unit) {
   return formatted("%.3g", value) + prefixes[prefix] + (prefix == 0 ? " " : "") + unit;
 }
 
-/// What report.json says; a report is for people, and nobody promises that it is whole.
-class Info {
- public:
-  Info(FileCalls& calls, const std::string& folder) {
-    const std::string path = folder + "/report.json";
-    if (!folder.empty() && exists(calls, path)) {
-      json_ = Json::parse(read_text(calls, path), nullptr, false);
-    }
-  }
-
-  template <class T>
-  std::optional<T> get(const std::string& pointer) const {
-    const Json::json_pointer place(pointer);
-    if (!json_.is_object() || !json_.contains(place)) return std::nullopt;
-    try {
-      return json_.at(place).get<T>();
-    } catch (const Json::exception&) {
-      return std::nullopt;
-    }
-  }
-
-  void add_tiles(ReportPage& page) const;
-  std::string table() const;
-
- private:
-  Json json_;
+/// One side of a run, as its report.json describes it.
+struct SideInfo {
+  std::string name;
+  std::optional<std::string> path;
+  std::optional<std::int64_t> rows;
+  std::optional<std::int64_t> columns;
+  std::optional<std::int64_t> nonzeros;
 };
 
-void Info::add_tiles(ReportPage& page) const {
-  const auto queries = get<std::int64_t>("/queries/rows");
-  const auto items = get<std::int64_t>("/items/rows");
-  if (queries) page.tiles.emplace_back(grouped(*queries), "queries");
-  if (items) page.tiles.emplace_back(grouped(*items), "items");
-  if (const auto bytes = get<std::int64_t>("/output_bytes")) {
-    page.tiles.emplace_back(bytes_text(*bytes), "on disk");
-  }
-  if (const auto seconds = get<double>("/seconds/compute")) {
+/// What report.json says of a run; nobody promises that it is whole.
+struct RunInfo {
+  SideInfo queries;
+  SideInfo items;
+  std::optional<std::string> plan;
+  std::optional<std::string> backend;
+  std::int64_t ranks = 1;
+  std::optional<double> compute_seconds;
+  std::optional<double> error_bound;
+  std::optional<double> pairs_per_s;
+  std::optional<double> multiply_adds_per_s;
+  std::optional<double> bytes_per_s;
+  std::optional<std::int64_t> output_bytes;
+  std::optional<std::int64_t> peak_memory;
+};
+
+SideInfo side_in(const JsonReader& json, const std::string& side) {
+  return {side, json.find_text(side + "/path"), json.find_integer(side + "/rows"),
+          json.find_integer(side + "/columns"), json.find_integer(side + "/nonzeros")};
+}
+
+RunInfo read_run_info(FileCalls& calls, const std::string& folder) {
+  const std::string path = folder + "/report.json";
+  const bool there = !folder.empty() && exists(calls, path);
+  const JsonReader json = JsonReader::parse_or_empty(there ? read_text(calls, path) : "");
+  RunInfo info;
+  info.queries = side_in(json, "queries");
+  info.items = side_in(json, "items");
+  info.plan = json.find_text("plan");
+  info.backend = json.find_text("backend");
+  info.ranks = json.find_integer("ranks").value_or(1);
+  info.compute_seconds = json.find_number("seconds/compute");
+  info.error_bound = json.find_number("error_bound");
+  info.pairs_per_s = json.find_number("pairs_per_s");
+  info.multiply_adds_per_s = json.find_number("useful_multiply_adds_per_s");
+  info.bytes_per_s = json.find_number("output_bytes_per_s");
+  info.output_bytes = json.find_integer("output_bytes");
+  info.peak_memory = json.find_integer("memory/peak");
+  return info;
+}
+
+void add_tiles(const RunInfo& info, ReportPage& page) {
+  for (const SideInfo* side : {&info.queries, &info.items})
+    if (side->rows) page.tiles.emplace_back(grouped(*side->rows), side->name);
+  if (info.output_bytes) page.tiles.emplace_back(bytes_text(*info.output_bytes), "on disk");
+  if (const auto seconds = info.compute_seconds) {
     page.tiles.emplace_back(formatted(*seconds < 10 ? "%.2f s" : "%.0f s", *seconds),
                             "of computing");
   }
-  if (const auto rate = get<double>("/pairs_per_s")) {
-    page.tiles.emplace_back(rate_text(*rate, "/s"), "pairs");
-  }
-  if (const auto bound = get<double>("/error_bound")) {
-    page.tiles.emplace_back(formatted("%.1e", *bound), "largest error, proven");
+  if (info.pairs_per_s) page.tiles.emplace_back(rate_text(*info.pairs_per_s, "/s"), "pairs");
+  if (info.error_bound) {
+    page.tiles.emplace_back(formatted("%.1e", *info.error_bound), "largest error, proven");
   }
 }
 
-std::string Info::table() const {
+/// The rest of it, as a table; empty when there is nothing.
+std::string table_of(const RunInfo& info) {
   std::string rows;
   const auto add = [&](const std::string& name, const std::string& value) {
     rows += "<tr><th>" + name + "</th><td>" + value + "</td></tr>\n";
   };
-  for (const std::string side : {"queries", "items"}) {
-    const auto path = get<std::string>("/" + side + "/path");
-    const auto nonzeros = get<std::int64_t>("/" + side + "/nonzeros");
-    const auto columns = get<std::int64_t>("/" + side + "/columns");
-    if (!path || !nonzeros || !columns) continue;
-    add(side, "<code>" + escaped(*path) + "</code><br>" + grouped(*nonzeros) + " nonzeros in " +
-                  grouped(*columns) + " columns");
+  for (const SideInfo* side : {&info.queries, &info.items}) {
+    if (!side->path || !side->nonzeros || !side->columns) continue;
+    add(side->name, "<code>" + escaped(*side->path) + "</code><br>" + grouped(*side->nonzeros) +
+                        " nonzeros in " + grouped(*side->columns) + " columns");
   }
-  if (const auto plan = get<std::string>("/plan"))
-    add("plan", "<code>" + escaped(*plan) + "</code>");
-  if (const auto backend = get<std::string>("/backend")) {
-    add("computed on",
-        escaped(*backend) + ", " + std::to_string(get<int>("/ranks").value_or(1)) + " ranks");
+  if (info.plan) add("plan", "<code>" + escaped(*info.plan) + "</code>");
+  if (info.backend) {
+    add("computed on", escaped(*info.backend) + ", " + std::to_string(info.ranks) +
+                           (info.ranks == 1 ? " rank" : " ranks"));
   }
-  if (const auto rate = get<double>("/useful_multiply_adds_per_s")) {
-    add("useful multiply-adds", rate_text(*rate, "/s"));
+  if (info.multiply_adds_per_s) {
+    add("useful multiply-adds", rate_text(*info.multiply_adds_per_s, "/s"));
   }
-  if (const auto rate = get<double>("/output_bytes_per_s")) {
-    add("written", rate_text(*rate, "B/s"));
-  }
-  if (const auto peak = get<std::int64_t>("/memory/peak"))
-    add("memory of a rank", bytes_text(*peak));
+  if (info.bytes_per_s) add("written", rate_text(*info.bytes_per_s, "B/s"));
+  if (info.peak_memory) add("memory per rank", bytes_text(*info.peak_memory));
   return rows.empty() ? rows
                       : "<div class=\"scroll\"><table class=\"info\">\n" + rows + "</table></div>";
 }
@@ -217,24 +224,23 @@ std::string default_output(const std::string& folder, const std::string& path) {
 
 std::string write_report(FileCalls& calls, const ReportOptions& options) {
   const std::string folder = version_folder(calls, options.path);
-  const Info info(calls, folder);
+  const RunInfo info = read_run_info(calls, folder);
   const auto map = read_block_map(calls, options.path);
   ReportPage page;
   page.title = map ? "Where the mass lies" : "Result of a run";
   page.lead = "bulksim, exact cosine similarity: <code>" +
               escaped(folder.empty() ? options.path : folder) + "</code>";
-  info.add_tiles(page);
+  add_tiles(info, page);
   if (map) {
-    const MatrixShape shape{
-        info.get<std::int64_t>("/queries/rows").value_or(map->queries(map->rows - 1).end),
-        info.get<std::int64_t>("/items/rows").value_or(map->items(map->columns - 1).end)};
+    const MatrixShape shape{info.queries.rows.value_or(map->queries(map->rows - 1).end),
+                            info.items.rows.value_or(map->items(map->columns - 1).end)};
     add_block_map(*map, shape, options, page);
   } else {
     page.sections.push_back({"Block map",
                              "<p>This result has no block sums. A full run into a folder has them; "
                              "<code>--mode blocks</code> computes them alone.</p>"});
   }
-  const std::string table = info.table();
+  const std::string table = table_of(info);
   if (!table.empty()) page.sections.push_back({"The run", table});
   const std::string output =
       options.output.empty() ? default_output(folder, options.path) : options.output;
