@@ -152,7 +152,7 @@ TEST_F(FormatsJob, AResultIsVerifiedAgainstInputsOfAnyFormat) {
   EXPECT_EQ(self.cells, 64);
 }
 
-TEST_F(FormatsJob, case_27_integers_give_the_matrix_of_the_same_floats) {
+TEST_F(FormatsJob, IntegersGiveTheMatrixOfTheSameFloats) {
   CsrMatrix rows = random_rows(1'100, 200, 9, 4);
   for (double& value : rows.values)
     value = std::trunc(value * 100) + 500;
@@ -165,7 +165,7 @@ TEST_F(FormatsJob, case_27_integers_give_the_matrix_of_the_same_floats) {
   EXPECT_EQ(matrix_files("npz"), matrix_files("csr"));
 }
 
-TEST_F(FormatsJob, case_43_dimensions_that_differ_are_refused_unless_padded) {
+TEST_F(FormatsJob, DimensionsThatDifferAreRefusedUnlessPadded) {
   write_spmat("i.csr", random_rows(40, 7, 3, 5));
   write_spmat("q.csr", random_rows(9, 5, 3, 6));
 

@@ -148,7 +148,7 @@ TEST_F(ImportJobTest, StrictRefusesIrregularRowsAtImportAndInAStore) {
   EXPECT_EQ(open_input(calls_, store, "m.csr", Irregular::kAccept)->info().path, "m.csr");
 }
 
-TEST_F(ImportJobTest, case_34_unsorted_json_vectors_are_in_order_even_if_strict) {
+TEST_F(ImportJobTest, UnsortedJsonVectorsAreInOrderEvenIfStrict) {
   write_file(folder_ / "m.jsonl", "{\"id\":1,\"vector\":{\"7\":1,\"1\":2}}");
 
   const ImportReport report =
@@ -184,7 +184,7 @@ TEST_F(ImportJobTest, IdsAndTermsComeFromTheSourceOrFromFiles) {
   }
 }
 
-TEST_F(ImportJobTest, FilesOfNamesMustFit) {
+TEST_F(ImportJobTest, FilesOfIdsMustFit) {
   write_csr(folder_ / "m.csr", matrix_of(2, {{{0, 1.0}}}));
   write_file(folder_ / "three.txt", "a\nb\nc\n");
   write_file(folder_ / "twice.txt", "a\nb\na\n");

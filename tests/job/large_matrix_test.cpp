@@ -10,7 +10,7 @@
 namespace bulksim::test {
 namespace {
 
-TEST(LargeMatrix, case_1_the_last_of_more_than_2_to_the_31_cells_is_right) {
+TEST(LargeMatrix, TheLastOfMoreThanTwoToThe31CellsIsRight) {
   const TemporaryFolder folder;
   const std::int64_t queries = 65'536;
   const std::int64_t items = 32'769;

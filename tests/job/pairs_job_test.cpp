@@ -150,7 +150,7 @@ TEST(PairsJob, PlacesLeftOverHoldNoItem) {
   EXPECT_NE(scores[2], scores[2]);
 }
 
-TEST(PairsJob, case_22_the_diagonal_of_an_empty_row_is_0_too) {
+TEST(PairsJob, TheDiagonalOfAnEmptyRowIsZeroToo) {
   const auto items = matrix_of(3, {{}, {{0, 1.0}}});
   PairsJob job(items, {.keep = Keep::kBest, .count = 2});
 
@@ -164,7 +164,7 @@ TEST(PairsJob, case_22_the_diagonal_of_an_empty_row_is_0_too) {
             (std::vector<float>{0.0f, 0.0f, 1.0f, 0.0f}));
 }
 
-TEST(PairsJob, case_23_a_threshold_below_0_keeps_empty_rows_and_no_nan) {
+TEST(PairsJob, AThresholdBelowZeroKeepsEmptyRowsAndNoNan) {
   const auto items = matrix_of(3, {{}, {{0, 1.0}}});
   PairsJob job(items, {.at_least = -1.0f});
 

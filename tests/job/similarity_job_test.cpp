@@ -198,7 +198,7 @@ TEST(SimilarityJob, QueriesInBatchesGiveTheSameFiles) {
   EXPECT_EQ(whole.files(), batched.files());
 }
 
-TEST(SimilarityJob, case_15_a_column_out_of_range_is_refused_with_row_and_entry) {
+TEST(SimilarityJob, AColumnOutOfRangeIsRefusedWithRowAndEntry) {
   auto items = random_rows(50, 60, 6, 15);
   items.columns = 60;
   items.col_indices[static_cast<std::size_t>(items.row_offsets[40])] = 60;

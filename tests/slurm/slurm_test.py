@@ -84,7 +84,7 @@ class Jobs:
         self.stop_and_go_on(out)
         self.check(filecmp.cmp(out, reference, shallow=False), "the bytes of one process")
 
-    def test_case_55_a_failing_run_is_a_failed_job(self):
+    def test_a_failing_run_is_a_failed_job(self):
         full = "rank1:part.before_write=error:28@3"  # the disk is full
         for points, words, code in (("", [ROOT / "README.md"], 65), (full, [*INPUTS], 74)):
             out = self.folder / f"failing{code}"
@@ -121,7 +121,7 @@ def main():
             jobs.test_four_ranks_on_two_nodes()
             jobs.test_a_stopped_job_goes_on()
             jobs.test_a_stopped_job_of_a_single_file_goes_on()
-            jobs.test_case_55_a_failing_run_is_a_failed_job()
+            jobs.test_a_failing_run_is_a_failed_job()
             jobs.test_a_job_that_gets_nowhere_ends()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -224,7 +224,7 @@ TEST_F(KernelBenchTest, ComparesTheScoreKernelWithThreeBaselinesThatAreRight) {
   EXPECT_GT(rates.multiply_adds, 0);
 }
 
-TEST_F(KernelBenchTest, case_12_silent_zeros_of_a_library_are_no_result) {
+TEST_F(KernelBenchTest, SilentZerosOfALibraryAreNotAResult) {
   fault = Fault::kZeros;
 
   const CudaKernelRates rates = run();

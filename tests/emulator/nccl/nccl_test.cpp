@@ -184,7 +184,7 @@ TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
   EXPECT_EQ(thrown[0], "nothing");
 }
 
-TEST_F(NcclTest, case_53_counts_that_differ_are_refused_by_all_before_any_data_moves) {
+TEST_F(NcclTest, CountsThatDifferAreRefusedByAllBeforeAnyDataMoves) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
     const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values(rank == 1 ? 5U : 4U, 1);
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(std::get<1>(test_case.param));
     });
 
-TEST_P(NcclFaultTest, case_52_every_rank_ends_with_69_and_nothing_is_left_at_work) {
+TEST_P(NcclFaultTest, EveryRankEndsWith69AndNothingIsLeftRunning) {
   library_.fault = std::get<0>(GetParam());
   library_.faulty = std::get<1>(GetParam());
   deadline_ = 0.1;

@@ -136,7 +136,7 @@ TEST(CpuBackendChunks, MayNeedOnlySomeOfTheirTilesOrNone) {
   EXPECT_EQ(problem.wrong_cells(sink), 0);
 }
 
-TEST(CpuBackendChecks, case_12_compute_a_spoiled_tile_again) {
+TEST(CpuBackendChecks, RecomputeASpoiledTile) {
   const Problem problem({"", {40, 200}, {16, 64}, 2});
   TileCollector sink(problem.grid.tile());
   std::atomic<int> spoiled = 0;

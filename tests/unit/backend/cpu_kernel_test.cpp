@@ -207,7 +207,7 @@ TEST(CpuKernel, RunsPlainInstructionsAndTheBestOfThisMachine) {
   EXPECT_GE(simds_of_this_machine().size(), 2U);
 }
 
-TEST(CpuKernel, case_17_no_sub_block_changes_a_bit_of_random_rows) {
+TEST(CpuKernel, NoSubBlockChangesABitOfRandomRows) {
   expect_the_bits_of_a_merge({test::quantized_rows(test::random_rows(9, 300, 12, 1)),
                               test::quantized_rows(test::random_rows(2600, 300, 15, 2))});
 }

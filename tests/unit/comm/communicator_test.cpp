@@ -164,7 +164,7 @@ TEST(Communicator, GatherKeepsTheLengthOfEveryRankEmptyOnesToo) {
 
 class SplitMessages : public testing::TestWithParam<std::int64_t> {};
 
-TEST_P(SplitMessages, case_51_any_length_survives_a_limit_on_one_message) {
+TEST_P(SplitMessages, AnyLengthSurvivesALimitOnOneMessage) {
   const auto comm =
       environment->make_setup({.deadline_seconds = 30.0, .largest_message = GetParam()});
   const std::string text = "a text that is longer than one message";
@@ -187,7 +187,7 @@ TEST_P(SplitMessages, case_51_any_length_survives_a_limit_on_one_message) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, SplitMessages, testing::Values(1, 7, 22, 23, 24));
 
-TEST(CommunicatorOnSeveralRanks, case_53_counts_that_differ_are_refused_at_all_ranks_by_name) {
+TEST(CommunicatorOnSeveralRanks, CountsThatDifferAreRefusedAtAllRanksByName) {
   std::vector<std::int64_t> values(world().rank() == 1 ? 5 : 4, 2);
 
   const std::string sentence = error_of([&] { world().all_reduce_sum(values); });
@@ -214,7 +214,7 @@ TEST(CommunicatorOnSeveralRanks, CallsThatDifferAreRefusedAtAllRanksByName) {
                               HasSubstr("rank 1 in all_reduce_max")));
 }
 
-TEST(CommunicatorOnSeveralRanks, case_52_a_rank_that_does_not_come_is_named_after_the_deadline) {
+TEST(CommunicatorOnSeveralRanks, ARankThatDoesNotComeIsNamedAfterTheDeadline) {
   const int last = world().size() - 1;
   const auto comm = environment->make_setup({.deadline_seconds = 1.0});
   std::string sentence;

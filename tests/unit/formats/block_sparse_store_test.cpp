@@ -212,7 +212,7 @@ TEST_F(BlockSparseStoreTest, AWriterThatIsGivenUpLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(BlockSparseStoreTest, case_48_what_a_killed_import_left_is_written_over) {
+TEST_F(BlockSparseStoreTest, WhatAKilledImportLeftIsOverwritten) {
   std::ofstream(path_ + ".tmp") << "half a store";
 
   const auto store = store_of(random_rows(10, 50, 3, 10));

@@ -170,7 +170,7 @@ TEST_F(NpzTest, ReadsHeadersOfAllVersionsAndZip64) {
   }
 }
 
-TEST_F(NpzTest, case_42_the_format_may_be_bytes_or_text) {
+TEST_F(NpzTest, TheFormatMayBeBytesOrText) {
   const std::string wide("c\0\0\0s\0\0\0r\0\0\0", 12);
   const std::string big("\0\0\0c\0\0\0s\0\0\0r", 12);
 
@@ -296,7 +296,7 @@ TEST_F(NpzTest, EveryMissingMemberIsNamed) {
   }
 }
 
-TEST_F(NpzTest, case_41_every_damaged_member_is_named) {
+TEST_F(NpzTest, EveryDamagedMemberIsNamed) {
   const CsrMatrix matrix = random_rows(300, 100, 8, 4);
   for (const int method : {0, 8}) {
     for (const auto& [name, content] : members_of(matrix)) {
@@ -351,7 +351,7 @@ TEST_F(NpzTest, RefusesEachBadArrayByItsName) {
   }
 }
 
-TEST_F(NpzTest, case_4_offsets_that_wrapped_in_32_bits_are_refused_with_the_row) {
+TEST_F(NpzTest, OffsetsThatWrappedIn32BitsAreRefusedWithTheRow) {
   const std::vector<std::int64_t> wrapped{0, 2147483647, -2147483640, 5, 6};
 
   EXPECT_THAT(

@@ -164,7 +164,7 @@ TEST_F(SpmatTest, ManyThreadsReadAtOnce) {
   EXPECT_EQ(wrong, (std::array<int, 4>{}));
 }
 
-TEST_F(SpmatTest, case_25_rows_without_entries_are_accepted_anywhere) {
+TEST_F(SpmatTest, RowsWithoutEntriesAreAcceptedAnywhere) {
   const Raw raw{4, 5, 2, {0, 0, 2, 2, 2}, {1, 4}, {0.5f, -2.0f}};
   const auto source = open_matrix(calls_, write(raw.bytes()));
   CsrMatrix rows;
@@ -174,7 +174,7 @@ TEST_F(SpmatTest, case_25_rows_without_entries_are_accepted_anywhere) {
   EXPECT_EQ(entries_of(rows), (std::vector<Entries>{{}, {{1, 0.5}, {4, -2.0}}, {}, {}}));
 }
 
-TEST_F(SpmatTest, case_25_a_file_without_entries_and_one_without_rows_are_accepted) {
+TEST_F(SpmatTest, AFileWithoutEntriesAndOneWithoutRowsAreAccepted) {
   const auto no_entries = open_matrix(calls_, write(Raw{2, 5, 0, {0, 0, 0}, {}, {}}.bytes()));
   const auto no_rows = open_matrix(calls_, write(Raw{0, 0, 0, {0}, {}, {}}.bytes(), "y.csr"));
   CsrMatrix rows;
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, WrongSize, testing::Values(-8, -1, 1, 8));
 
 class WildHeader : public SpmatTest, public testing::WithParamInterface<std::int64_t> {};
 
-TEST_P(WildHeader, case_9_sizes_near_the_ends_of_64_bits_are_refused_before_anything_is_allocated) {
+TEST_P(WildHeader, SizesNearTheEndsOf64BitsAreRefusedBeforeAnythingIsAllocated) {
   Raw wild_rows = good_file();
   Raw wild_entries = good_file();
   Raw wild_both = good_file();
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, WildHeader,
                                          std::int64_t{1} << 60, std::int64_t{1} << 61,
                                          (std::int64_t{1} << 60) - 4));
 
-TEST_F(SpmatTest, case_9_a_number_of_columns_beyond_32_bits_is_refused_with_the_limit) {
+TEST_F(SpmatTest, ANumberOfColumnsBeyond32BitsIsRefusedWithTheLimit) {
   Raw raw = good_file();
   raw.columns = (std::int64_t{1} << 31) + 1;
 
@@ -238,7 +238,7 @@ TEST_F(SpmatTest, case_9_a_number_of_columns_beyond_32_bits_is_refused_with_the_
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("2147483649"), HasSubstr("2147483648")));
 }
 
-TEST_F(SpmatTest, case_5_two_billion_entries_in_a_hole_are_read_by_ranges) {
+TEST_F(SpmatTest, TwoBillionEntriesInASparseFileAreReadByRanges) {
   const std::int64_t rows = 1 << 10;
   const std::int64_t per_row = 1 << 21;
   Raw raw{rows, 100, rows * per_row, {}, {}, {}};
@@ -281,7 +281,7 @@ TEST_F(SpmatTest, OffsetsThatDoNotEndWithTheNumberOfEntriesAreRefused) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("end with 2"), HasSubstr("3")));
 }
 
-TEST_F(SpmatTest, case_4_offsets_that_decrease_are_refused_with_the_row) {
+TEST_F(SpmatTest, OffsetsThatDecreaseAreRefusedWithTheRow) {
   Raw raw = good_file();
   raw.row_offsets = {0, 2, 1, 3};
 
@@ -290,7 +290,7 @@ TEST_F(SpmatTest, case_4_offsets_that_decrease_are_refused_with_the_row) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("row_offsets not monotone at row 1")));
 }
 
-TEST_F(SpmatTest, case_4_offsets_that_wrapped_in_32_bits_are_refused_with_the_row) {
+TEST_F(SpmatTest, OffsetsThatWrappedIn32BitsAreRefusedWithTheRow) {
   Raw raw = good_file();
   raw.row_offsets = {0, 2147483647, -2147483640, 3};
 
@@ -312,7 +312,7 @@ TEST_F(SpmatTest, OffsetsAreCheckedInARangeThatBeginsInTheMiddle) {
 
 class WrongColumn : public SpmatTest, public testing::WithParamInterface<std::int32_t> {};
 
-TEST_P(WrongColumn, case_15_a_column_outside_the_matrix_is_refused_with_row_and_entry) {
+TEST_P(WrongColumn, AColumnOutsideTheMatrixIsRefusedWithRowAndEntry) {
   Raw raw = good_file();
   raw.col_indices[1] = GetParam();
 
@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Columns, WrongColumn,
                          testing::Values(5, -1, std::numeric_limits<std::int32_t>::max(),
                                          std::numeric_limits<std::int32_t>::min()));
 
-TEST_F(SpmatTest, case_15_rows_and_entries_are_counted_from_the_begin_of_the_file) {
+TEST_F(SpmatTest, RowsAndEntriesAreCountedFromTheStartOfTheFile) {
   Raw raw = good_file();
   raw.col_indices[2] = 5;
   const auto source = open_matrix(calls_, write(raw.bytes()));

@@ -122,7 +122,7 @@ TEST(Plan, AMatrixOverAnyFileSystemIsRefusedWithoutOverflow) {
   expect_error(ExitCode::kIoError, {"8589934592 x 8589934592"}, [&] { make_plan({}, surveys); });
 }
 
-TEST(Plan, case_1_offsets_past_two_to_the_31_stay_exact) {
+TEST(Plan, OffsetsPastTwoToThe31StayExact) {
   const auto plan = make_plan({}, even_surveys(65'536, 32'769));
   const TileId last{plan.grid.rows() - 1, plan.grid.columns() - 1};
 

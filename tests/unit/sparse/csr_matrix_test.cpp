@@ -70,7 +70,7 @@ TEST(Canonicalize, ARegularMatrixStaysAsItIs) {
   EXPECT_EQ(counts, CanonicalizationCounts{});
 }
 
-TEST(Canonicalize, case_30_columns_that_descend_are_sorted) {
+TEST(Canonicalize, ColumnsThatDescendAreSorted) {
   CsrMatrix matrix = matrix_of(10, {{{7, 1.0}, {1, 2.0}}});
 
   const CanonicalizationCounts counts = canonical(matrix);
@@ -79,7 +79,7 @@ TEST(Canonicalize, case_30_columns_that_descend_are_sorted) {
   EXPECT_EQ(counts.unsorted_rows, 1);
 }
 
-TEST(Canonicalize, case_31_duplicates_are_summed) {
+TEST(Canonicalize, DuplicatesAreSummed) {
   CsrMatrix matrix = matrix_of(10, {{{3, 1.0}, {3, 2.0}}});
 
   const CanonicalizationCounts counts = canonical(matrix);
@@ -101,7 +101,7 @@ TEST(Canonicalize, DuplicatesOfAnUnsortedRowAreSummedInTheOrderOfTheFile) {
   EXPECT_EQ(entries_of(kept), (std::vector<Entries>{{{3, 8.0}, {5, 1.0}}}));
 }
 
-TEST(Canonicalize, case_33_explicit_and_cancelled_zeros_equal_an_empty_row) {
+TEST(Canonicalize, ExplicitAndCancelledZerosEqualAnEmptyRow) {
   CsrMatrix matrix = matrix_of(10, {{{2, 0.0}, {4, -0.0}}, {{3, 1.0}, {3, -1.0}}, {}});
 
   const CanonicalizationCounts counts = canonical(matrix);
@@ -112,7 +112,7 @@ TEST(Canonicalize, case_33_explicit_and_cancelled_zeros_equal_an_empty_row) {
   EXPECT_EQ(counts.duplicates, 1);
 }
 
-TEST(Canonicalize, case_22_empty_rows_are_counted_wherever_they_are) {
+TEST(Canonicalize, EmptyRowsAreCountedWhereverTheyAre) {
   CsrMatrix matrix = matrix_of(10, {{}, {{0, 1.0}}, {}, {{1, 1.0}}, {}});
 
   const CanonicalizationCounts counts = canonical(matrix);
@@ -121,7 +121,7 @@ TEST(Canonicalize, case_22_empty_rows_are_counted_wherever_they_are) {
   EXPECT_EQ(entries_of(matrix), (std::vector<Entries>{{}, {{0, 1.0}}, {}, {{1, 1.0}}, {}}));
 }
 
-TEST(Canonicalize, case_25_a_matrix_without_rows_is_canonical) {
+TEST(Canonicalize, AMatrixWithoutRowsIsCanonical) {
   CsrMatrix matrix = matrix_of(0, {});
 
   const CanonicalizationCounts counts = canonical(matrix);

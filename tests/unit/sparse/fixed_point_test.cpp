@@ -128,7 +128,7 @@ TEST(FixedPoint, Q30HoldsTheBoundForRowsOfManyThousandNonzeros) {
   EXPECT_LT(error, 1e-6);
 }
 
-TEST(FixedPoint, case_26_a_row_is_itself_within_1e_6_and_never_more) {
+TEST(FixedPoint, TheCosineOfARowWithItselfIsOneWithinAMillionthAndNeverMore) {
   Random random(26);
   for (int row = 0; row < 10000; ++row) {
     const QuantizedRows rows = quantized_rows(matrix_of(500, {random_row(random, 500)}));
@@ -142,7 +142,7 @@ TEST(FixedPoint, case_26_a_row_is_itself_within_1e_6_and_never_more) {
   }
 }
 
-TEST(FixedPoint, case_20_a_cosine_of_0_99995_is_not_rounded_to_1) {
+TEST(FixedPoint, ACosineJustBelowOneIsNotRoundedToOne) {
   const double near = 0.99995;
   const CsrMatrix pair = matrix_of(2, {{{0, 3.0}}, {{0, near}, {1, std::sqrt(1 - near * near)}}});
 
@@ -218,7 +218,7 @@ TEST(RowScale, TakesThePowerOfTwoOfTheLargestValue) {
   EXPECT_EQ(scale.norm, std::sqrt(170.0) / 8);
 }
 
-TEST(ToGrid, RoundsHalvesToEven) {
+TEST(Quantize, RoundsHalvesToEven) {
   const RowScale unit{0, 1.0};
 
   EXPECT_EQ(quantize(0.5 * 0x1p-26, unit, kQ26), 0);

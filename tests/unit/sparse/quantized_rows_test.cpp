@@ -73,7 +73,7 @@ TEST(QuantizedRows, BytesCountOffsetsColumnsAndValues) {
   EXPECT_EQ(rows.bytes(), 3 * 8 + 2 * 4 + 2 * 4);
 }
 
-TEST(QuantizedRows, case_31_the_norm_is_that_of_the_summed_duplicates) {
+TEST(QuantizedRows, TheNormIsThatOfTheSummedDuplicates) {
   CsrMatrix summed = matrix_of(9, {{{3, 1.0}, {3, 2.0}, {5, 4.0}}});
   canonicalize(summed, Irregular::kAccept, "x", 0);
 

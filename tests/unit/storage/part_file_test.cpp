@@ -112,7 +112,7 @@ TEST(PartFile, Hdf5FindsEveryTileOf400GbWhereItIsPlanned) {
             (std::int64_t{1} << 20) + 23960 * (std::int64_t{16} << 20));
 }
 
-TEST(PartFile, case_46_tile_of_4_gib_is_refused_with_the_limit) {
+TEST(PartFile, ATileOf4GibIsRefusedWithTheLimit) {
   const TileGrid too_large({32768, 32768}, {32768, 32768});
   const TileGrid largest({32767, 32768}, {32767, 32768});
 

@@ -111,7 +111,7 @@ TEST(SimilarityFile, MatrixWithoutACellIsAPlainEmptyDataset) {
   EXPECT_EQ(SimilarityReader::open(calls, folder / "b").grid(), no_queries);
 }
 
-TEST(SimilarityFile, case_47_missing_part_reads_as_nan_and_the_reader_refuses) {
+TEST(SimilarityFile, AMissingPartReadsAsNanAndTheReaderRefusesIt) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 41}, {4, 8});
   const Parts parts = test::make_result(folder.path(), grid, 3);
@@ -129,7 +129,7 @@ TEST(SimilarityFile, case_47_missing_part_reads_as_nan_and_the_reader_refuses) {
                open);
 }
 
-TEST(SimilarityFile, case_50_is_made_and_read_whatever_locks_the_file_system_holds_or_lacks) {
+TEST(SimilarityFile, IsWrittenAndReadWhateverLocksTheFileSystemHoldsOrLacks) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 41}, {4, 8});
   const std::string path = folder / "result.h5";
