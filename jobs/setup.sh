@@ -7,7 +7,7 @@ build_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libhdf5-dev
   libisal-dev libsimdjson-dev zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev libboost-context-dev
   python3-h5py python3-numpy python3-scipy munge slurmctld slurmd slurm-client)
-optional_test_packages=(clang-format-14)  # not in every release; the check is skipped without it
+optional_test_packages=(clang-format-14 clang-tidy-22)  # not in every release; the checks are skipped without
 
 say() { echo "$*" >&2; }
 

@@ -1,6 +1,6 @@
 #include "hdf5/handle.hpp"
 
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 
@@ -17,7 +17,10 @@ herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* reason) {
 int error_number_in(const std::string& reason) {
   constexpr std::string_view kMark = "errno = ";
   const auto at = reason.find(kMark);
-  return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kMark.size());
+  if (at == std::string::npos) return 0;
+  int number = 0;  // and stays 0 where no number follows
+  std::from_chars(reason.data() + at + kMark.size(), reason.data() + reason.size(), number);
+  return number;
 }
 
 }  // namespace

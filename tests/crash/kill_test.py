@@ -7,7 +7,6 @@ import time
 
 from support import Bench, Reader, files_of, is_alive, ranks_of, wait_for
 
-KILLS = 50
 RANKS = [1, 2, 3, 5]
 
 
@@ -44,11 +43,12 @@ def journalled(bench):
 
 
 def random_kills(bench, seconds):
+    kills = 100 if bench.long else 20
     reader = Reader(bench)
     counts = {}
     disturbed = 0
     number = 0
-    while disturbed < KILLS and number < 3 * KILLS:
+    while disturbed < kills and number < 3 * kills:
         number += 1
         whom = bench.random.choice(["rank 0", "a rank", "mpirun", "all"])
         launcher = bench.start(bench.program, bench.out, ranks=bench.random.choice(RANKS[1:]))
@@ -65,7 +65,7 @@ def random_kills(bench, seconds):
             bench.check(before == 0 or resumed == before,
                         f"all {before} journalled tiles are resumed, not {resumed}")
             bench.clear()
-    bench.check(disturbed == KILLS, f"kills came in time, {disturbed} of {KILLS}")
+    bench.check(disturbed == kills, f"kills came in time, {disturbed} of {kills}")
     reader.report(bench)
     print(f"kills in time: {counts}", flush=True)
 

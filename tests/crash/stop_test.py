@@ -88,8 +88,8 @@ def launcher_killed(bench):
 
 def main():
     bench = Bench(__doc__)
-    stopped_at_random_times(bench, signal.SIGUSR1, 20)
-    stopped_at_random_times(bench, signal.SIGTERM, 10)
+    stopped_at_random_times(bench, signal.SIGUSR1, 40 if bench.long else 8)
+    stopped_at_random_times(bench, signal.SIGTERM, 20 if bench.long else 4)
     time_limit(bench)
     in_a_hurry(bench)
     progress(bench)

@@ -1,6 +1,7 @@
 """What the tests of crashes share: inputs, runs under mpirun, and the comparison of results.
 
-Each test takes --work, --program and --failpoints (the program that fails on purpose), and --seed.
+Each test takes --work, --program and --failpoints (the program that fails on purpose), --seed, and
+--long for more rounds of what happens at random times.
 """
 
 import argparse
@@ -29,7 +30,9 @@ class Bench:
         parser.add_argument("--program", required=True)
         parser.add_argument("--failpoints", required=True)
         parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+        parser.add_argument("--long", action="store_true")
         arguments = parser.parse_args()
+        self.long = arguments.long
         self.seed = arguments.seed
         self.random = random.Random(self.seed)
         print(f"--seed {self.seed}", flush=True)

@@ -51,7 +51,7 @@ class KernelScratch {
 
  private:
   /// The cosines of a fine block, and two vectors more.
-  static constexpr std::size_t kNonzeroRoom = kFineRows + 2 * 16;
+  static constexpr std::size_t kNonzeroRoom = kFineRows + std::size_t{2} * 16;
 
   AlignedBuffer<std::int64_t> accumulators_;
   AlignedBuffer<WeightedColumn> lists_;

@@ -44,6 +44,7 @@ constexpr bool kCompresses = HWY_TARGET != HWY_AVX2;
 template <class T>
 HWY_INLINE void fetch(const T* array, std::size_t at) {
   const auto address = reinterpret_cast<std::uintptr_t>(array) + at * sizeof(T);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer may not point past the array, a number may
   hwy::Prefetch(reinterpret_cast<const char*>(address));
 }
 

@@ -29,7 +29,7 @@ bool take_progress_request();
 class StopRequest {
  public:
   /// Stops for signals, and `seconds` from now.
-  explicit StopRequest(double seconds = std::numeric_limits<double>::infinity())
+  explicit StopRequest(double seconds = std::numeric_limits<double>::infinity()) noexcept
       : seconds_(seconds) {}
 
   bool requested() const;

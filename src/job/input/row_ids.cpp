@@ -11,7 +11,7 @@ namespace bulksim {
 namespace {
 
 /// The file or matrix that ids come from.
-const std::string& origin(const std::string& path, const MatrixSource& source) {
+std::string origin(const std::string& path, const MatrixSource& source) {
   return path.empty() ? source.info().path : path;
 }
 

@@ -138,7 +138,8 @@ std::int64_t block_sum_bytes(const Plan& plan, int threads) {
   constexpr std::int64_t kBlockBytes = 40;
   const FineGrid fine(plan.grid);
   return kRowBytes * plan.grid.shape().queries + kBlockBytes * fine.rows() * fine.columns() +
-         2 * threads * partials_per_tile(plan.grid) * std::int64_t{sizeof(SoftmaxPartial)};
+         std::int64_t{2} * threads * partials_per_tile(plan.grid) *
+             std::int64_t{sizeof(SoftmaxPartial)};
 }
 
 }  // namespace bulksim

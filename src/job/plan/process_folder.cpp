@@ -1,12 +1,29 @@
 #include "job/plan/process_folder.hpp"
 
-#include <cstdio>
+#include <charconv>
 #include <exception>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "bulksim/core/checksum.hpp"
 
 namespace bulksim {
+
+namespace {
+
+/// The process and its start time, of "<process>-<start time>".
+std::optional<std::pair<std::int64_t, std::int64_t>> parse_owner(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  std::pair<std::int64_t, std::int64_t> owner;
+  const auto [dash, failed] = std::from_chars(text.data(), end, owner.first);
+  if (failed != std::errc{} || dash == end || *dash != '-') return std::nullopt;
+  if (std::from_chars(dash + 1, end, owner.second).ec != std::errc{}) return std::nullopt;
+  return owner;
+}
+
+}  // namespace
 
 ProcessFolder::ProcessFolder(FileCalls& calls, const std::string& place, Log& log)
     : calls_(calls), log_(log) {
@@ -32,13 +49,9 @@ std::string ProcessFolder::prefix() const {
 void ProcessFolder::remove_dead(const std::string& place) {
   if (!is_directory(calls_, place)) return;
   for (const std::string& name : list_directory(calls_, place)) {
-    long long pid = 0;
-    long long start = 0;
-    if (!name.starts_with(prefix()) ||
-        std::sscanf(name.c_str() + prefix().size(), "%lld-%lld", &pid, &start) != 2 ||
-        is_running(pid, start)) {
-      continue;
-    }
+    if (!name.starts_with(prefix())) continue;
+    const auto owner = parse_owner(std::string_view(name).substr(prefix().size()));
+    if (!owner || is_running(owner->first, owner->second)) continue;
     remove_tree(calls_, inside(place, name));
   }
 }

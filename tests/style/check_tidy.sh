@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Asks clang-tidy 22 about our sources, with the checks of .clang-tidy.
+#
+#   bash tests/style/check_tidy.sh WORK [--all|--record]
+#
+# WORK is a folder for a configuration that is never built. Without an option: the files that have changed
+# since the commit in tests/style/tidy_clean, the newest 40 of them. --all: every file. --record: every
+# file, and when nothing is found the current commit is written to tests/style/tidy_clean.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$1
+mode=${2:-}
+record=$root/tests/style/tidy_clean
+most=40
+
+fail() {
+  echo "$*"
+  exit 1
+}
+
+find_tidy() {
+  tidy=$(type -P clang-tidy-22 || true)
+  [[ -z $tidy ]] || return 0
+  ! apt-cache show clang-tidy-22 >/dev/null 2>&1 ||
+    fail "clang-tidy 22 is not installed; apt-get install clang-tidy-22"
+  echo "skipped: this system has no clang-tidy 22"
+  exit 0
+}
+
+# Sources and headers that differ from the recorded commit, the newest first.
+changed_files() {
+  local clean
+  clean=$(cat "$record" 2>/dev/null) ||
+    fail "tests/style/tidy_clean is missing; bash tests/style/check_tidy.sh WORK --record writes it"
+  git cat-file -e "$clean^{commit}" 2>/dev/null ||
+    fail "commit $clean of tests/style/tidy_clean is not in this history (a shallow clone?);" \
+      "git fetch --unshallow, or --record a clean run"
+  {
+    git diff --name-only HEAD
+    git ls-files --others --exclude-standard
+    git log --format= --name-only "$clean..HEAD"
+  } | grep -E '^(src|include|jobs)/.*\.[ch]pp$' | awk '!seen[$0]++' || true
+}
+
+# The source that stands for a file: itself, or for a header its own source or one that includes it.
+source_of() {
+  local file=$1 stem=${1%.hpp} name=${1#include/bulksim/}
+  if [[ $file == *.cpp ]]; then
+    echo "$file"
+  elif [[ -f $stem.cpp ]]; then
+    echo "$stem.cpp"
+  elif [[ -f src/${name%.hpp}.cpp ]]; then
+    echo "src/${name%.hpp}.cpp"
+  else
+    name=${file#include/}
+    grep -rlF --include='*.cpp' "\"${name#src/}\"" src jobs | LC_ALL=C sort | head -n 1
+  fi
+}
+
+recent_files() {
+  local changed file
+  changed=$(changed_files) || fail "$changed"
+  while read -r file; do
+    [[ ! -f $file ]] || source_of "$file"
+  done <<<"$changed" | awk '!seen[$0]++'
+}
+
+cd "$root"
+find_tidy
+cmake -S . -B "$work" -DBULKSIM_CUDA=OFF -DBULKSIM_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+  -DCMAKE_CXX_COMPILER=/usr/bin/g++ >"$work.log" 2>&1 || fail "cannot configure; see $work.log"
+
+if [[ -z $mode ]]; then
+  files=$(recent_files) || fail "$files"
+else
+  files=$(find src jobs -name '*.cpp' | LC_ALL=C sort)
+fi
+compiled=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",\{0,1\}$|\1|p" "$work/compile_commands.json")
+files=$(grep -Fx "$compiled" <<<"$files" || true)  # without CUDA, NCCL and what only tests compile
+count=$(grep -c . <<<"$files" || true)
+[[ -n $mode ]] || files=$(head -n $most <<<"$files")
+
+# Headers are reported by each source that includes them.
+findings=$(grep . <<<"$files" | xargs -r -P "$(nproc)" -n 1 "$tidy" -p "$work" --quiet 2>/dev/null |
+  awk '/(warning|error): / { shown = !seen[$0]++ } shown' || true)
+[[ -z $findings ]] || fail "clang-tidy has found:
+${findings//$root\//}"
+if [[ $mode == --record ]]; then
+  [[ -z $(git status --porcelain -- src include jobs .clang-tidy) ]] ||
+    fail "nothing found, but not recorded: src, include or jobs differ from the current commit"
+  git rev-parse HEAD >"$record"
+fi
+echo "clang-tidy finds nothing in $(grep -c . <<<"$files" || true) of $count files"
