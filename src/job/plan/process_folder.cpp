@@ -15,9 +15,9 @@ namespace {
 
 /// The process and its start time, of "<process>-<start time>".
 std::optional<std::pair<std::int64_t, std::int64_t>> parse_owner(std::string_view text) {
-  const char* const end = text.data() + text.size();
   std::pair<std::int64_t, std::int64_t> owner;
-  const auto [dash, failed] = std::from_chars(text.data(), end, owner.first);
+  const auto [dash, failed] = std::from_chars(text.data(), text.data() + text.size(), owner.first);
+  const char* const end = text.data() + text.size();
   if (failed != std::errc{} || dash == end || *dash != '-') return std::nullopt;
   if (std::from_chars(dash + 1, end, owner.second).ec != std::errc{}) return std::nullopt;
   return owner;

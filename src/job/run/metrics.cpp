@@ -1,5 +1,6 @@
 #include "job/run/metrics.hpp"
 
+#include <cstdlib>
 #include <sstream>
 
 #include "core/text/format_text.hpp"
@@ -54,7 +55,7 @@ std::int64_t last_success_of(const std::string& metrics_text) {
   std::string name;
   std::string value;
   while (in >> name >> value) {
-    if (name == kLastSuccess) return std::atoll(value.c_str());
+    if (name == kLastSuccess) return std::strtoll(value.c_str(), nullptr, 10);
   }
   return 0;
 }

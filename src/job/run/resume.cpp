@@ -183,7 +183,7 @@ PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& 
   const auto files = pair_segment_files(context.calls, pair_segments_folder(run));
   sort_tiles(plan, PairSegments(context.calls, files, plan.id(), plan.grid), left);
   for (const std::string& path : files) {
-    const std::int64_t number = std::atoll(path.c_str() + path.rfind('-') + 1);
+    const std::int64_t number = std::strtoll(path.c_str() + path.rfind('-') + 1, nullptr, 10);
     left.first_file = std::max(left.first_file, number + 1);
   }
   left.attempt = run.begin_attempt();

@@ -48,7 +48,7 @@ PairFilterSpec unfolded(PairFilterSpec filter) {
 
 PairRecomputation::PairRecomputation(const PairFileReader& reader,
                                      std::optional<PairFilterSpec> filter)
-    : filter_(std::move(filter)) {
+    : filter_(filter) {
   if (filter_) filter_ = unfolded(*filter_);
   for (const auto& [name, value] : reader.attributes()) {
     const auto* text = std::get_if<std::string>(&value);

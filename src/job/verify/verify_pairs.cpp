@@ -64,7 +64,7 @@ class Faults {
 
 void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filter,
                const SourcePair* inputs, Faults& faults, Verdict& verdict) {
-  PairRecomputation recomputation(reader, std::move(filter));
+  PairRecomputation recomputation(reader, filter);
   reader.for_each_row(
       [&](std::int64_t query, std::span<const std::int64_t> items, std::span<const float> scores) {
         PairRow row{query, {}};
@@ -144,7 +144,7 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
   try {
     if (file_form(path) == FileForm::kHdf5) {
       const auto reader = PairFileReader::open(calls, path);
-      verify_h5(*reader, std::move(filter), inputs, faults, verdict);
+      verify_h5(*reader, filter, inputs, faults, verdict);
       return;
     }
     if (inputs != nullptr) {
