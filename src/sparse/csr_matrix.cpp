@@ -25,28 +25,28 @@ void CsrMatrix::clear() {
   values.clear();
 }
 
-std::span<const CanonicalizationCounts::Field> CanonicalizationCounts::fields() {
-  static constexpr std::array<Field, 4> kFields{{
-      {"zero_rows", "empty rows", &CanonicalizationCounts::zero_rows},
-      {"unsorted_rows", "rows sorted", &CanonicalizationCounts::unsorted_rows},
-      {"duplicates", "duplicates summed", &CanonicalizationCounts::duplicates},
-      {"explicit_zeros", "zeros dropped", &CanonicalizationCounts::explicit_zeros},
-  }};
-  return kFields;
+std::array<CanonicalizationCounts::Count, 4> CanonicalizationCounts::all() const {
+  return {{{"empty rows", zero_rows},
+           {"rows sorted", unsorted_rows},
+           {"duplicates summed", duplicates},
+           {"zeros dropped", explicit_zeros}}};
 }
 
 std::string CanonicalizationCounts::text() const {
   std::string text;
-  for (const Field& field : fields()) {
-    if (field.count == &CanonicalizationCounts::zero_rows || this->*field.count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(this->*field.count) + " " + field.meaning;
+  const auto counts = all();
+  for (const Count& count : std::span(counts).subspan(1)) {  // empty rows are canonical
+    if (count.number == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(count.number) + " " + count.meaning;
   }
   return text;
 }
 
 CanonicalizationCounts& CanonicalizationCounts::operator+=(const CanonicalizationCounts& other) {
-  for (const Field& field : fields())
-    this->*field.count += other.*field.count;
+  zero_rows += other.zero_rows;
+  unsorted_rows += other.unsorted_rows;
+  duplicates += other.duplicates;
+  explicit_zeros += other.explicit_zeros;
   return *this;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -61,14 +62,13 @@ struct CanonicalizationCounts {
   std::int64_t duplicates = 0;      ///< entries added to an earlier one of the same column
   std::int64_t explicit_zeros = 0;  ///< stored or cancelled zeros that were dropped
 
-  /// One count: its name in records, what it counts in a sentence, and where it is.
-  struct Field {
-    const char* name;
-    const char* meaning;
-    std::int64_t CanonicalizationCounts::*count;
+  /// One of the counts, and what it counts.
+  struct Count {
+    const char* meaning;  ///< "rows sorted"
+    std::int64_t number;
   };
   /// All of them, in the order of records.
-  static std::span<const Field> fields();
+  std::array<Count, 4> all() const;
 
   /// Whether all rows were canonical as they were stored.
   bool all_canonical() const {

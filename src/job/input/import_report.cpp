@@ -12,9 +12,8 @@ namespace {
 /// "2 duplicates summed", one for each count that is not zero.
 std::vector<std::string> irregularities(const CanonicalizationCounts& counts) {
   std::vector<std::string> found;
-  for (const auto& field : CanonicalizationCounts::fields()) {
-    const std::int64_t count = counts.*field.count;
-    if (count > 0) found.push_back(std::to_string(count) + " " + field.meaning);
+  for (const auto& [meaning, number] : counts.all()) {
+    if (number > 0) found.push_back(std::to_string(number) + " " + meaning);
   }
   return found;
 }
