@@ -69,12 +69,12 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
 void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                    const VerifyOptions& options, Log& log, Verdict& verdict) {
   if (options.against_items.empty()) {
-    verify_pairs(calls, path, std::move(filter), nullptr, verdict);
+    verify_pairs(calls, path, filter, nullptr, verdict);
     return;
   }
   const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
   const SourcePair inputs = open_against(calls, options, imports.path(), log);
-  verify_pairs(calls, path, std::move(filter), &inputs, verdict);
+  verify_pairs(calls, path, filter, &inputs, verdict);
 }
 
 }  // namespace

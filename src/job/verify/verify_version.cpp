@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "bulksim/core/error.hpp"
 #include "job/plan/output_layout.hpp"
@@ -16,7 +18,8 @@ namespace bulksim {
 namespace {
 
 /// What may lie in a version and is not in its manifest.
-const std::set<std::string> kUnlisted{"MANIFEST.json", "_SUCCESS", "report.json", "report.html"};
+constexpr std::array<std::string_view, 4> kUnlisted{"MANIFEST.json", "_SUCCESS", "report.json",
+                                                    "report.html"};
 
 /// Looks at the files of one version.
 class VersionCheck {
@@ -124,7 +127,7 @@ std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) 
                                 std::to_string(expected.bytes) + " bytes)";
     return std::nullopt;
   }
-  const ManifestFile found =
+  ManifestFile found =
       describe_file(calls_, folder_, expected.path, whole ? -1 : expected.digest_bytes);
   if (found.bytes != expected.bytes) {
     differing_[expected.path] = "has " + std::to_string(found.bytes) + " bytes instead of " +
@@ -162,7 +165,7 @@ void VersionCheck::find_unexpected_files(const std::string& below) {
     const std::string path = below.empty() ? name : below + "/" + name;
     if (is_directory(calls_, folder_ + "/" + path)) {
       find_unexpected_files(path);
-    } else if (!expected_.contains(path) && !kUnlisted.contains(path)) {
+    } else if (!expected_.contains(path) && std::ranges::find(kUnlisted, path) == kUnlisted.end()) {
       damage(path, "does not belong to this version");
     }
   }
