@@ -33,7 +33,8 @@ void write_text(const h5::File& file, const std::string& group, const char* name
       H5Acreate_by_name(file.get(), group.c_str(), name, type.get(), scalar.get(), H5P_DEFAULT,
                         H5P_DEFAULT, H5P_DEFAULT),
       "create an attribute");
-  h5::check(H5Awrite(attribute.get(), type.get(), &value), "write an attribute");
+  h5::check(H5Awrite(attribute.get(), type.get(), static_cast<const void*>(&value)),
+            "write an attribute");
 }
 
 void write_shape(const h5::File& file, const std::string& group, MatrixShape shape) {

@@ -111,7 +111,7 @@ LeaseHolder this_holder() {
   LeaseHolder self;
   static_cast<ProcessInfo&>(self) = this_process();
   self.slurm_job = variable("SLURM_JOB_ID");
-  self.slurm_restart = std::atoll(variable("SLURM_RESTART_COUNT").c_str());
+  self.slurm_restart = std::strtoll(variable("SLURM_RESTART_COUNT").c_str(), nullptr, 10);
   return self;
 }
 

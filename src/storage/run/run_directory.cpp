@@ -149,13 +149,13 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
 }
 
 int RunDirectory::begin_attempt() {
-  int last = 0;
+  long last = 0;
   for (const std::string& name : list_directory(calls_, staging_ + "/attempts")) {
-    if (is_attempt(name)) last = std::max(last, std::atoi(name.c_str()));
+    if (is_attempt(name)) last = std::max(last, std::strtol(name.c_str(), nullptr, 10));
   }
   for (const std::string& name : list_directory(calls_, staging_ + "/journal"))
-    last = std::max(last, std::atoi(name.c_str() + 1));
-  for (int attempt = last + 1;; ++attempt) {
+    last = std::max(last, std::strtol(name.c_str() + 1, nullptr, 10));
+  for (int attempt = static_cast<int>(last) + 1;; ++attempt) {
     char name[32];
     std::snprintf(name, sizeof name, "/attempts/%04d", attempt);
     if (calls_.mkdir((staging_ + name).c_str(), 0700) == 0) return attempt;
