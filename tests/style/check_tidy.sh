@@ -3,9 +3,10 @@
 #
 #   bash tests/style/check_tidy.sh WORK [--all|--record]
 #
-# WORK is a folder for a configuration that is never built. Without an option: the files that have changed
-# since the commit in tests/style/tidy_clean, the newest 40 of them. --all: every file. --record: every
-# file, and when nothing is found the current commit is written to tests/style/tidy_clean.
+# WORK is a folder for a configuration that is never built. Without an option: the files that changed
+# since the last commit that recorded a clean run (in tests/style/tidy_clean), the newest 40 of them; every
+# file where the history does not reach back to that commit. --all: every file. --record: every file, and
+# a clean run is written to tests/style/tidy_clean, to be committed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$1
@@ -27,18 +28,18 @@ find_tidy() {
   exit 0
 }
 
-# Sources and headers that differ from the recorded commit, the newest first.
+# The last commit that recorded a clean run; fails where the history is not there.
+recorded_commit() {
+  [[ $(git rev-parse --is-shallow-repository 2>/dev/null) == false ]] &&
+    git log -1 --format=%H -- tests/style/tidy_clean | grep .
+}
+
+# Sources and headers that differ from a commit, the newest first.
 changed_files() {
-  local clean
-  clean=$(cat "$record" 2>/dev/null) ||
-    fail "tests/style/tidy_clean is missing; bash tests/style/check_tidy.sh WORK --record writes it"
-  git cat-file -e "$clean^{commit}" 2>/dev/null ||
-    fail "commit $clean of tests/style/tidy_clean is not in this history (a shallow clone?);" \
-      "git fetch --unshallow, or --record a clean run"
   {
     git diff --name-only HEAD
     git ls-files --others --exclude-standard
-    git log --format= --name-only "$clean..HEAD"
+    git log --format= --name-only "$1..HEAD"
   } | grep -E '^(src|include|jobs)/.*\.[ch]pp$' | awk '!seen[$0]++' || true
 }
 
@@ -58,11 +59,10 @@ source_of() {
 }
 
 recent_files() {
-  local changed file
-  changed=$(changed_files) || fail "$changed"
-  while read -r file; do
+  local file
+  changed_files "$1" | while read -r file; do
     [[ ! -f $file ]] || source_of "$file"
-  done <<<"$changed" | awk '!seen[$0]++'
+  done | awk '!seen[$0]++'
 }
 
 cd "$root"
@@ -70,9 +70,10 @@ find_tidy
 cmake -S . -B "$work" -DBULKSIM_CUDA=OFF -DBULKSIM_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
   -DCMAKE_CXX_COMPILER=/usr/bin/g++ >"$work.log" 2>&1 || fail "cannot configure; see $work.log"
 
-if [[ -z $mode ]]; then
-  files=$(recent_files) || fail "$files"
+if [[ -z $mode ]] && clean=$(recorded_commit); then
+  files=$(recent_files "$clean")
 else
+  mode=${mode:---all}
   files=$(find src jobs -name '*.cpp' | LC_ALL=C sort)
 fi
 compiled=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",\{0,1\}$|\1|p" "$work/compile_commands.json")
@@ -88,6 +89,6 @@ ${findings//$root\//}"
 if [[ $mode == --record ]]; then
   [[ -z $(git status --porcelain -- src include jobs .clang-tidy) ]] ||
     fail "nothing found, but not recorded: src, include or jobs differ from the current commit"
-  git rev-parse HEAD >"$record"
+  echo "$("$tidy" --version | grep -o 'version [0-9.]*'), $(grep -c . <<<"$files") files, after $(git rev-parse HEAD)" >"$record"
 fi
 echo "clang-tidy finds nothing in $(grep -c . <<<"$files" || true) of $count files"
