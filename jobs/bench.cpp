@@ -12,32 +12,33 @@ namespace bulksim {
 namespace {
 
 CommandSyntax syntax() {
-  return {.name = "bench",
-          .usage = "kernel ITEMS QUERIES",
-          .summary =
-              "Measures the speed of the kernel alone. Output goes into buffers that stay in "
-              "cache, row identity is on, and item blocks are built before the clock starts.",
-          .positionals = {"what", "items", "queries"},
-          .options = {{"what", 0, "", "kernel"},
-                      {"items", 0, "", "item rows"},
-                      {"queries", 0, "", "query rows"},
-                      {"item-limit", 0, "0", "use the first X rows only; 0: all"},
-                      {"query-limit", 0, "0", "use the first X rows only; 0: all"},
-                      {"backend", 0, "cpu", "cpu, or cuda: with baselines in the same run"},
-                      {"threads", 'j', "1", "threads"},
-                      {"repeats", 0, "5", "passes, of which the median is printed"},
-                      {"simd", 0, "best", "best, avx512, avx2, sse4 or scalar"},
-                      {"block-sums", 0, "off", "on: also with the terms of the block sums"},
-                      {"softmax-scale", 0, "20", "of the block sums"},
-                      json_option(),
-                      help_option()},
-          .examples = {"bulksim bench kernel titles_items.csr titles_queries.csr --repeats 21"}};
+  return {
+      .name = "bench",
+      .usage = "kernel ITEMS QUERIES",
+      .summary =
+          "Measures the speed of the kernel alone. Output goes into buffers that stay in "
+          "cache, row identity is on, and item blocks are built before the clock starts.",
+      .positionals = {"what", "items", "queries"},
+      .options = {{"what", 0, "", "kernel"},
+                  {"items", 0, "", "item rows"},
+                  {"queries", 0, "", "query rows"},
+                  {"item-limit", 0, "0", "use the first X rows only; 0: all"},
+                  {"query-limit", 0, "0", "use the first X rows only; 0: all"},
+                  {"backend", 0, "cpu", "cpu, or cuda: with baselines in the same run"},
+                  {"threads", 'j', "1", "threads"},
+                  {"repeats", 0, "5", "passes, of which the median is printed"},
+                  {"simd", 0, "best", "best, avx512, avx2, sse4 or scalar"},
+                  {"block-sums", 0, "off", "on: also with the softmax partials of the block sums"},
+                  {"softmax-scale", 0, "20", "of the block sums"},
+                  json_option(),
+                  help_option()},
+      .examples = {"bulksim bench kernel titles_items.csr titles_queries.csr --repeats 21"}};
 }
 
 int run(const OptionValues& options) {
   if (options.required("what", "what to measure (kernel)") != "kernel") {
     throw Error(ExitCode::kUsage,
-                "bench takes the word kernel, not '" + options.text("what") + "'");
+                "the first argument of bench must be kernel, not '" + options.text("what") + "'");
   }
   KernelBenchOptions bench;
   bench.items = options.required("items", "the item file ITEMS");

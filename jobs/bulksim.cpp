@@ -46,7 +46,8 @@ void print_help() {
       << "\nbulksim COMMAND --help prints the arguments and options of a command,\n"
          "bulksim --version the version of the program.\n\n"
          "exit codes: 0 done, 64 usage, 65 bad data, 66 no input, 69 device, peer or deadline,"
-         "\n70 internal, 71 memory, 73 output not ours or locked, 74 input/output or disk full,"
+         "\n70 internal, 71 memory, 73 output in use or not bulksim's, 74 input/output or disk "
+         "full,"
          "\n75 stopped, run again, 77 permission, 78 configuration\n";
 }
 

@@ -7,7 +7,7 @@
 
 namespace bulksim {
 
-/// Where a command stands in `bulksim --help`; within a group they are in alphabetical order.
+/// The group of a command in `bulksim --help`; commands of a group are in alphabetical order.
 enum class CommandGroup {
   kCompute,
   kRead,      ///< what has been computed
@@ -15,13 +15,13 @@ enum class CommandGroup {
   kTry,       ///< the program itself
 };
 
-/// One word after `bulksim`. A static object in the file of the command registers it.
+/// A command of bulksim. A static object in the file of the command registers it.
 class Command {
  public:
   using Words = std::vector<std::string>;
   using Syntax = CommandSyntax (*)();
 
-  /// `body` gets the options, --help aside, and returns what main returns.
+  /// `body` receives the options, without --help, and returns the exit status.
   Command(CommandGroup group, Syntax make_syntax, int (*body)(const OptionValues&)) noexcept;
   /// `body` reads the words after the command itself, as run_distributed does.
   Command(CommandGroup group, Syntax make_syntax, int (*body)(const Words&)) noexcept;

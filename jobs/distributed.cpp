@@ -26,7 +26,7 @@ namespace bulksim {
 
 namespace {
 
-/// What the command line says, or what is wrong with it: ranks talk about that once they have met.
+/// The parsed command line, or its error, which the ranks report together once MPI has started.
 struct CommandLine {
   std::optional<OptionValues> options;
   LogOptions log;
@@ -57,7 +57,7 @@ std::string requested_text(const CommandSyntax& syntax, const OptionValues& opti
   return text;
 }
 
-/// What a process needs to end in an orderly way, whoever ends it.
+/// The log, failure record and watchdog with which a process ends, at every kind of failure.
 class Supervision {
  public:
   explicit Supervision(const CommandLine& line)
@@ -76,7 +76,7 @@ class Supervision {
     mpi_ = &mpi;
   }
 
-  /// All ranks know: rank 0 speaks for all.
+  /// All ranks know of the failure: rank 0 reports it.
   int fail_collectively(const CollectiveError& error) {
     if ((*mpi_).world().rank() == 0) {
       log_failure("failed", error.code(), error.what(), error.error_number(), watchdog.location());
@@ -84,7 +84,7 @@ class Supervision {
     return (*mpi_).exit_status(error.code());
   }
 
-  /// A failure of this rank alone: the others are at work or wait for it, so all end at once.
+  /// A failure of this rank alone: the others are working or wait for it, so the job is aborted.
   [[noreturn]] void fail_alone(const Error& error) {
     log_failure("failed", error.code(), error.what(), error.error_number(), watchdog.location());
     end(error.code());

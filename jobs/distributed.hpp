@@ -12,10 +12,10 @@
 namespace bulksim {
 
 /// Starts MPI where there is a launcher, reads the options, runs `body` on every rank and turns
-/// what it throws into the exit status: all ranks end in an orderly way when all know of the
-/// failure, and at once when only one does.
+/// exceptions into the exit status: all ranks end in an orderly way when all know of the failure,
+/// and the job is aborted when only one does.
 ///
-/// `make_config` turns the options into a configuration; what it throws all ranks know of.
+/// `make_config` turns the options into a configuration; all ranks know of its exceptions.
 ///
 /// The syntax has the options that every such command has: help, help-all, print-config,
 /// log-format, quiet and verbose.

@@ -14,7 +14,7 @@ CommandSyntax syntax() {
   CommandSyntax syntax = compute_syntax();
   syntax.name = "plan";
   syntax.summary =
-      "Prints the bytes, memory and time that compute would take with the same arguments. "
+      "Prints the output size, memory and time of compute with the same arguments. "
       "Computes a few tiles to measure the time, and leaves nothing behind. Accepts every option "
       "of compute; --help-all also lists those that do not change the plan.";
   syntax.options = options_of(ComputeCommand::kPlan);

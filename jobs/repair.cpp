@@ -15,10 +15,10 @@ CommandSyntax syntax() {
       .name = "repair",
       .usage = "OUT [ITEMS [QUERIES]]",
       .summary =
-          "Makes a new version of a damaged one. What is intact is shared with it; damaged "
-          "tiles are computed again from the inputs that its report names, or from those "
-          "given here. The version decides what is computed: options of compute that choose this "
-          "are accepted but not needed, and listed by --help-all.",
+          "Makes a new version of a damaged one. Intact parts are shared with it; damaged "
+          "tiles are recomputed from the inputs that its report names, or from those "
+          "given here. The version determines what is computed: options of compute that would "
+          "choose this are accepted but not needed, and --help-all lists them.",
       .positionals = {"output", "items", "queries"},
       .options = options_of(ComputeCommand::kRepair),
       .examples = {"bulksim verify out/ || bulksim repair out/"}};

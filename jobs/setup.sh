@@ -1,13 +1,13 @@
 # Sourced by jobs/quickstart.sh and tests/run.sh: installs what a build needs, configures and builds
-# into build/. Everything it says goes to stderr; a step that cannot go on says one sentence and
-# ends the script (69 packages cannot be had, 70 build, 77 permission, 78 system).
+# into build/. All messages go to stderr; a step that fails prints one sentence and ends the script
+# (69 packages are not available, 70 build, 77 permission, 78 system).
 
 build_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-program-options-dev libxxhash-dev libhwy-dev nlohmann-json3-dev
   libisal-dev libsimdjson-dev zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev libboost-context-dev
   python3-h5py python3-numpy python3-scipy munge slurmctld slurmd slurm-client)
-optional_test_packages=(clang-format-14 clang-tidy-22)  # not in every release; the checks are skipped without
+optional_test_packages=(clang-format-14 clang-tidy-22)  # not in every release; without them the checks are skipped
 
 say() { echo "$*" >&2; }
 
@@ -42,7 +42,7 @@ clean_environment() {
   [[ ${#libraries[@]} -eq 0 ]] || export LD_LIBRARY_PATH=$(IFS=: && echo "${libraries[*]}")
 }
 
-# What mpirun needs in a container, as root, or with fewer cores than ranks.
+# Settings for mpirun in a container, as root, or with fewer cores than ranks.
 export_mpi_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -59,7 +59,7 @@ missing_packages() {
   done
 }
 
-# sudo may ask for a password where there is someone to type it.
+# sudo may ask for a password only in an interactive session.
 can_be_root() {
   [[ $(id -u) -eq 0 ]] || sudo -n true 2>/dev/null || { [[ -t 0 ]] && sudo true; }
 }
@@ -74,13 +74,13 @@ run_apt_get() {
     apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null >>"$setup_log" 2>&1
 }
 
-# Another process may hold the lists, as a machine does just after it has started.
+# Another process may hold the lock of the package lists, as just after a machine has started.
 update_package_lists() {
   local attempt
   for attempt in 1 2 3 4 5 6; do
     : >"$setup_log"
     run_apt_get update && return
-    grep -q 'Could not get lock' "$setup_log" || return 0  # whether it matters, the install will tell
+    grep -q 'Could not get lock' "$setup_log" || return 0  # the installation fails if it matters
     sleep 10
   done
 }
@@ -93,7 +93,7 @@ install_packages() {
     shift
   done
   optional=("${@:2}")
-  is_debian || return 0  # the configuration will tell what is missing
+  is_debian || return 0  # the configuration reports what is missing
   mapfile -t missing < <(missing_packages "${wanted[@]}")
   [[ ${#missing[@]} -gt 0 ]] || return 0
   can_be_root ||
@@ -104,7 +104,7 @@ install_packages() {
   mapfile -t optional < <(known_packages "${optional[@]}")
   run_apt_get install --no-install-recommends "${missing[@]}" "${optional[@]}" ||
     fail 69 "the packages cannot be installed ($(grep -m 1 '^E: ' "$setup_log" || echo "apt-get failed"));" \
-      "is the network there? All that apt-get said: $setup_log"
+      "is the network available? Output of apt-get: $setup_log"
 }
 
 known_packages() {
@@ -115,7 +115,7 @@ known_packages() {
   return 0
 }
 
-# Two GB of memory for each compiler at work.
+# Two GB of memory per compiler process.
 build_jobs() {
   local gigabytes
   gigabytes=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
@@ -127,7 +127,7 @@ build_jobs() {
 build() {
   local target=$1 options=("${@:2}")
   options+=(-DCMAKE_C_COMPILER=/usr/bin/gcc -DCMAKE_CXX_COMPILER=/usr/bin/g++)
-  # Start afresh in a new folder, and where the tree was moved or copied together with it.
+  # Configure from scratch in a new folder, and in one that was moved or copied with the tree.
   if ! grep -qsFx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build_dir/CMakeCache.txt"; then
     options+=(--fresh)
     ! type ninja >/dev/null 2>&1 || options+=(-G Ninja)
@@ -136,13 +136,13 @@ build() {
   say "building build/bulksim"
   cmake -S "$root" -B "$build_dir" "${options[@]}" >"$setup_log" 2>&1 || {
     grep -A 8 -m 1 'CMake Error' "$setup_log" >&2 || tail -n 8 "$setup_log" >&2
-    fail 78 "the build cannot be configured; it needs what Debian calls" \
-      "${build_packages[*]}. All that CMake said: $setup_log"
+    fail 78 "the build cannot be configured; it needs the packages that Debian calls" \
+      "${build_packages[*]}. Output of CMake: $setup_log"
   }
   grep '^-- bulksim ' "$setup_log" | sed 's/^-- //' >&2
   cmake --build "$build_dir" --target "$target" --parallel "$(build_jobs)" >"$setup_log" 2>&1 || {
     grep -m 3 -E 'error: |undefined reference' "$setup_log" >&2 || tail -n 8 "$setup_log" >&2
-    fail 70 "the build has failed; all that the compiler said: $setup_log"
+    fail 70 "the build failed; output of the compiler: $setup_log"
   }
 }
 

@@ -12,20 +12,21 @@ namespace {
 
 CommandSyntax syntax() {
   using enum OptionKind;
-  return {.name = "status",
-          .usage = "OUT",
-          .summary =
-              "Prints the progress of an output, the run at work on it, and the last error. Reads "
-              "only files, needs no MPI, and may lag by 30 s.",
-          .positionals = {"output"},
-          .options = {
-              {"output", 'o', "", "folder of versions, or a result file (.h5)"},
-              {"exit-code", 0, "",
-               "exit with the code that a job script should act on: 0 published, 73 at work, the "
-               "code of the last error, 75 unfinished, 66 nothing there",
-               kFlag},
-              json_option(),
-              help_option()}};
+  return {
+      .name = "status",
+      .usage = "OUT",
+      .summary =
+          "Prints the progress of an output, the run that writes it, and the last error. Reads "
+          "only files, does not need MPI, and may be up to 30 s old.",
+      .positionals = {"output"},
+      .options = {
+          {"output", 'o', "", "folder of versions, or a result file (.h5)"},
+          {"exit-code", 0, "",
+           "exit with the code that a job script should act on: 0 published, 73 in progress, the "
+           "code of the last error, 75 unfinished, 66 nothing there",
+           kFlag},
+          json_option(),
+          help_option()}};
 }
 
 int run(const OptionValues& options) {

@@ -19,7 +19,7 @@ CommandSyntax syntax() {
       .name = "verify",
       .usage = "OUT [--against ITEMS [QUERIES]]",
       .summary =
-          "Reads every byte of a published result and lists what is damaged. Names file, part, "
+          "Reads every byte of a published result and lists what is damaged. Prints file, part, "
           "tile, rows and columns. The exit code is 0 if the result is intact, 65 if it is "
           "damaged.",
       .positionals = {"path", "queries"},

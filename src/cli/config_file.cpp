@@ -19,7 +19,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-/// One line of a configuration file: in force where there is a value.
+/// One line of a configuration file, which is a comment if there is no value.
 std::string setting_line(const Option& option, const std::string& value) {
   const std::string short_name =
       option.short_name != 0 ? std::string("-") + option.short_name + ": " : "";

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kWidth = 100;         // columns of a help text
 constexpr std::size_t kMeaningColumn = 28;  // where the meaning of an option begins
 
-/// Breaks a text between words; what follows the first line is indented.
+/// Wraps a text; all lines but the first are indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::istringstream words(text);
   std::string lines;

@@ -17,13 +17,13 @@ enum class HelpDetail {
 /// Text of `bulksim COMMAND --help`.
 std::string help_text(const CommandSyntax& syntax, HelpDetail detail = HelpDetail::kUsual);
 
-/// The help text that was asked for; empty where none was.
+/// The requested help text; empty when none was requested.
 std::string requested_help(const CommandSyntax& syntax, const OptionValues& options);
 
 /// The heading of a group; empty for plain options.
 std::string_view heading_of(OptionGroup group);
 
-/// The options in the order of their groups, and as they were within a group.
+/// The options, stably sorted by group.
 std::vector<Option> by_group(std::vector<Option> options);
 
 /// The first sentence of a text.

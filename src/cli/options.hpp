@@ -17,7 +17,7 @@ enum class OptionKind {
   kFlag,   ///< --name
 };
 
-/// Where an option stands in --help, in this order.
+/// The groups of options in --help, in this order.
 enum class OptionGroup {
   kPlain,  ///< no heading: commands with few options
   kInput,
@@ -39,21 +39,22 @@ struct Option {
   OptionGroup group = OptionGroup::kPlain;
 };
 
-/// Words on the command line of one command: what it takes and how it is shown in --help.
+/// The command line of a command: its options and arguments, and its help text.
 struct CommandSyntax {
   std::string name;                      ///< "compute"
   std::string usage;                     ///< "ITEMS [QUERIES] -o OUT"
   std::string summary;                   ///< `bulksim --help` shows its first sentence
-  std::vector<std::string> positionals;  ///< names of options that words without a dash stand for
+  std::vector<std::string> positionals;  ///< names of the options that arguments without a dash set
   std::vector<Option> options;
   std::vector<std::string> examples = {};  ///< whole command lines
 };
 
-/// A whole number of at least 0, after which K, M, G or T (powers of 1024) may stand; nothing for
+/// A whole number of at least 0, optionally followed by K, M, G or T (powers of 1,024); none for
 /// any other text.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
-/// What was said for each option: command line over configuration file over default.
+/// The value of each option: the command line takes precedence over the configuration file, and
+/// that over the default.
 ///
 /// The getters throw Error (64) with the option's name and what it must be.
 class OptionValues {
@@ -61,18 +62,17 @@ class OptionValues {
   OptionValues(std::string command, std::map<std::string, std::string> values)
       : command_(std::move(command)), values_(std::move(values)) {}
 
-  bool has(std::string_view name) const;  ///< said or defaulted, and not empty
+  bool has(std::string_view name) const;  ///< given or defaulted, and not empty
   bool flag(std::string_view name) const { return has(name); }
   std::string text(std::string_view name) const;
-  /// A value that must be there; otherwise Error (64) with `what` is missing.
+  /// A required value; throws Error (64) with "`what` is missing" when there is none.
   std::string required(std::string_view name, std::string_view what) const;
   std::int64_t integer(std::string_view name, std::int64_t least,
                        std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
   /// A number of bytes or rows with an optional suffix K, M, G or T (powers of 1,024).
   std::int64_t size(std::string_view name, std::int64_t least) const;
   double real(std::string_view name, double least, double most) const;
-  /// The value that belongs to the word: choice<Metric>("metric", {{"cosine", Metric::kCosine},
-  /// ..}).
+  /// The value for the word given: choice<Metric>("metric", {{"cosine", Metric::kCosine}, ..}).
   template <class Value>
   Value choice(std::string_view name,
                std::initializer_list<std::pair<std::string_view, Value>> choices) const {
@@ -83,7 +83,7 @@ class OptionValues {
     }
     refuse(name, "one of " + all);
   }
-  /// What --json asks for; Format is an enumeration of kText and kJson.
+  /// kJson with --json, else kText, of the enumeration Format.
   template <class Format>
   Format format() const {
     return flag("json") ? Format::kJson : Format::kText;
@@ -99,8 +99,8 @@ class OptionValues {
 
 /// Reads a command line (the words after the command) and the file that --config names.
 ///
-/// A word too many, an option that is unknown (a near name is suggested) or lacks its value is an
-/// Error (64); the same in a configuration file is an Error (78) with file and line.
+/// Throws Error (64) for an excess argument, an unknown option (suggesting a similar one) or a
+/// missing value, and Error (78) with file and line for such a fault in a configuration file.
 OptionValues parse_options(const CommandSyntax& syntax, const std::vector<std::string>& words);
 
 }  // namespace bulksim

@@ -12,7 +12,7 @@ Option json_option();
 Option quiet_option();
 Option log_format_option();
 
-/// What --log-format, --quiet and --verbose ask for, where a command has them.
+/// The log options from --log-format, --quiet and --verbose, where a command has them.
 LogOptions log_options(const OptionValues& options);
 
 }  // namespace bulksim

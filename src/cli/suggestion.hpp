@@ -9,11 +9,11 @@
 
 namespace bulksim {
 
-/// The candidate nearest to `word`, or nothing when none is near.
+/// The candidate nearest to `word`, or none when none is near.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
-/// The sentence for an option that `syntax` does not have, with the nearest that it has.
+/// The message for an option that `syntax` does not have, with the nearest one that it has.
 std::string unknown_option(const CommandSyntax& syntax, const std::string& word);
 
 }  // namespace bulksim

@@ -59,7 +59,7 @@ std::string described_formats() {
   return text;
 }
 
-/// What the content of a file with another suffix suggests; empty when it suggests nothing.
+/// The format suggested by the content of a file with an unknown suffix; empty when there is none.
 std::string content_hint(FileCalls& calls, const std::string& path) {
   for (const InputFormat& format : input_formats()) {
     if (format.magic.empty() || !starts_with(calls, path, format.magic)) continue;
@@ -68,7 +68,7 @@ std::string content_hint(FileCalls& calls, const std::string& path) {
   return {};
 }
 
-/// Suffixes of the formats of which a folder can be a matrix.
+/// Suffixes of the formats in which a folder can be a matrix.
 std::string folder_suffixes() {
   std::vector<std::string_view> suffixes;
   for (const InputFormat& format : input_formats()) {

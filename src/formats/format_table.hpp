@@ -32,14 +32,14 @@ struct InputFormat {
   bool is_read_by_ranges() const { return open_by_ranges != nullptr; }
 };
 
-/// All formats. A new one is entered here, and nowhere else in the program.
+/// All formats. A new format is added only here.
 std::span<const InputFormat> input_formats();
 
 /// The format of a file by its name, or of a folder by the files in it; null when there is none.
 const InputFormat* find_format(FileCalls& calls, const std::string& path);
 
-/// As `find_format`, but throws Error (66) when nothing has that name and Error (65), with the
-/// formats that are known, when it is in none of them.
+/// As `find_format`, but throws Error (66) when the path does not exist, and Error (65), with the
+/// known formats, when the format is unknown.
 const InputFormat& format_of(FileCalls& calls, const std::string& path);
 
 /// ".csr, .h5, .npz, .jsonl, .jsonl.gz": the suffixes of all formats, for help texts.

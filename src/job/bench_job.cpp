@@ -46,12 +46,12 @@ QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint format) {
   return rows;
 }
 
-/// What a kernel has done, with the figures that follow from its rates.
+/// Result of a kernel benchmark, with the figures derived from its rates.
 struct KernelBenchReport {
   KernelRates rates;
   int threads = 1;
   double pairs = 0.0;
-  bool has_block_sums = false;  ///< they were timed too
+  bool has_block_sums = false;  ///< whether they were timed too
 
   double rate() const { return rates.median_pairs_per_s; }
   double adds_per_pair() const { return static_cast<double>(rates.multiply_adds) / pairs; }
@@ -80,7 +80,7 @@ std::string KernelBenchReport::to_json() const {
   return json.text(2) + "\n";
 }
 
-/// "2.957e+08 pairs/s (7.0 % longer)": what something on top costs.
+/// "2.957e+08 pairs/s (7.0 % longer)": the cost of an additional step.
 std::string cost_text(double with, double without) {
   return formatted("%.4g pairs/s (%.1f %% longer)\n", with, 100.0 * (without / with - 1.0));
 }
@@ -126,10 +126,9 @@ void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::
   const KernelBenchReport report{rates, options.threads, pairs, options.softmax_scale.has_value()};
   out << (options.format == BenchFormat::kJson ? report.to_json() : report.to_text());
   if (rates.failed_identities != 0) {
-    throw Error(ExitCode::kSoftware,
-                std::to_string(rates.failed_identities) +
-                    " row identities do not hold: the kernel computed something wrong on this "
-                    "machine (test its memory)");
+    throw Error(ExitCode::kSoftware, std::to_string(rates.failed_identities) +
+                                         " row identities failed: the kernel computed wrong "
+                                         "results on this machine; test its memory");
   }
 }
 

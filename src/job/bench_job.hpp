@@ -29,8 +29,8 @@ struct KernelBenchOptions {
 
 /// Times a kernel alone on two matrices and prints its rates.
 ///
-/// On the CPU: pairs and useful multiply-adds a second, the share of the limit that streaming
-/// stores set on this machine, and what the hash of the tiles costs on top. With CUDA: the score
+/// On the CPU: pairs and useful multiply-adds per second, the share of the limit that streaming
+/// stores set on this machine, and the additional cost of hashing the tiles. With CUDA: the score
 /// kernel on the device of this process, and the same product by a merge kernel and by cuSPARSE,
 /// each result checked. Throws Error (70) when the kernel was wrong, and Error (69) without a
 /// device.

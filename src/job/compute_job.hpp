@@ -10,9 +10,9 @@ namespace bulksim {
 /// Computes the similarity matrix and publishes it; returns the path that a reader opens (at rank
 /// 0). All ranks call this together.
 ///
-/// Throws CollectiveError for what all ranks know of, and any other exception when only this rank
-/// has failed and the others are still at work. After a request to stop, every rank ends at its
-/// next tile border and all throw CollectiveError (75), which says how far the run is.
+/// Throws CollectiveError for failures that all ranks know of, and any other exception when only
+/// this rank has failed and the others are still working. After a stop request, every rank ends at
+/// its next tile border and all throw CollectiveError (75), which reports the progress of the run.
 std::string run_compute(const JobConfig& config, JobContext context);
 
 }  // namespace bulksim

@@ -82,8 +82,8 @@ std::string to_text(const CudaKernelRates& rates) {
 void print_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out) {
   out << (format == BenchFormat::kJson ? to_json(rates) : to_text(rates));
   if (rates.failed_identities != 0 || rates.contenders.front().largest_error != 0.0) {
-    throw Error(ExitCode::kSoftware, "the score kernel computed something wrong on " +
-                                         rates.device + " (do not trust this device)");
+    throw Error(ExitCode::kSoftware, "the score kernel computed wrong results on " + rates.device +
+                                         "; do not use this device");
   }
 }
 

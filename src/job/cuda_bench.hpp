@@ -7,8 +7,8 @@
 
 namespace bulksim {
 
-/// Prints what the score kernel and the baselines have done, and how many times as fast it is as
-/// each of them that was right. Throws Error (70) when the score kernel was wrong.
+/// Prints the rates of the score kernel and the baselines, and its speedup over each baseline with
+/// a right result. Throws Error (70) when the score kernel was wrong.
 void print_cuda_rates(const CudaKernelRates& rates, BenchFormat format, std::ostream& out);
 
 }  // namespace bulksim

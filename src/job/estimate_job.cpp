@@ -36,7 +36,7 @@ bool same_blocks(const BlockMap& a, const BlockMap& b) {
   return true;
 }
 
-/// What an estimate has found.
+/// Result of an estimate.
 struct EstimateReport {
   double softmax_scale = 0.0;
   std::int64_t stride = 0;
@@ -105,10 +105,9 @@ EstimateReport report_on(const BlockMap& map, const JobConfig& config,
 
 Recall recall_of(const BlockMap& estimate, const Selection& selection, const BlockMap& exact) {
   if (!same_blocks(estimate, exact)) {
-    throw Error(
-        ExitCode::kDataError,
-        "the exact map has other blocks than the estimate: estimate with the inputs and the "
-        "--tile of that result");
+    throw Error(ExitCode::kDataError,
+                "the exact map and the estimate have different blocks: use the inputs and the "
+                "--tile of that result");
   }
   const auto chosen = select_blocks(estimate.share, selection);
   const auto count = std::count(chosen.begin(), chosen.end(), 1);

@@ -17,7 +17,7 @@ struct GenerateOptions {
 };
 
 /// Writes PREFIX_items.csr and PREFIX_queries.csr, rows of a corpus preset: the same bytes for the
-/// same preset, seed and numbers of rows on every machine. Memory: 8 bytes a row and a few MiB.
+/// same preset, seed and numbers of rows on every machine. Memory: 8 bytes per row and a few MiB.
 ///
 /// Throws Error (64) for an unknown preset or a negative number of rows, and what writing throws.
 void generate(const GenerateOptions& options, FileCalls& calls, Log& log);

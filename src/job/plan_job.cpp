@@ -36,7 +36,7 @@ std::int64_t most_nonzero(const RunSetup& setup) {
   return std::min(cells_of(setup.plan), setup.surveys.items.work_of({0, setup.surveys.items.rows}));
 }
 
-/// Bytes of the pairs of a plan, when as many pass as can.
+/// Bytes of the largest possible number of pairs of a plan.
 std::int64_t most_pair_bytes(const RunSetup& setup) {
   const PairFilterSpec& filter = *setup.plan.filter;
   const std::int64_t queries = setup.plan.grid.shape().queries;
@@ -46,7 +46,7 @@ std::int64_t most_pair_bytes(const RunSetup& setup) {
   return pair_result_bytes(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs));
 }
 
-/// Bytes of what could be written for the same inputs, by option.
+/// Bytes of other results for the same inputs, by option.
 struct Alternatives {
   std::int64_t full = 0;
   std::int64_t float16 = 0;
@@ -73,7 +73,7 @@ JsonObject Alternatives::to_json() const {
   return json;
 }
 
-/// What a run of this plan would write, hold in memory and take.
+/// Output, memory and time of a run of this plan.
 struct PlanReport {
   const RunSetup& setup;
   int ranks = 1;
@@ -159,7 +159,7 @@ std::string PlanReport::to_json() const {
   return json.text(1) + "\n";
 }
 
-/// ", NVIDIA H200 (...) and 3 more"; nothing on processors.
+/// ", NVIDIA H200 (...) and 3 more"; empty on the CPU.
 std::string text_of(const std::vector<std::string>& devices) {
   if (devices.empty()) return "";
   const std::string more =

@@ -24,20 +24,21 @@ void set_core_limit(rlim_t most) {
   setrlimit(RLIMIT_CORE, &limit);
 }
 
-/// Chunks of items come and go: a page that was given back costs more than what is written to it.
-/// Larger blocks go back at once, so that a rank holds what its plan counts.
+/// Chunks of items are allocated and freed continually: a page returned to the system costs more
+/// than the write to it. Larger blocks are returned at once, so that a rank uses what its plan
+/// counts.
 void hold_on_to_memory() {
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
 }
 
-/// Ranks whose launcher is gone would work on beside those of the next attempt.
+/// Ranks that outlived their launcher would run beside those of the next attempt.
 void die_with_launcher() {
   const Launch launch = detect_launch([](const char* name) { return std::getenv(name); });
   if (launch == Launch{}) return;
   const pid_t launcher = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) std::raise(SIGKILL);  // it has died meanwhile
+  if (getppid() != launcher) std::raise(SIGKILL);  // it has already died
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace bulksim {
 
-/// Prepares the process once, before other threads run and files are opened: memory that is freed
-/// goes back to the system, a closed pipe or a file size limit is an error code and not the end,
-/// and HDF5 listens to no environment variable and loads no plugin. What was found there is logged.
-/// A process of a launcher dies with it, and nothing leaves a core dump.
+/// Prepares the process once, before other threads run and files are opened: freed memory is
+/// returned to the system, a closed pipe or a file size limit gives an error code instead of a
+/// signal, and HDF5 ignores environment variables (which are logged) and loads no plugins. A
+/// process of a launcher dies with it, and core dumps are disabled.
 void prepare_process(Log& log);
 
 /// Lets the limits of the system decide about core dumps.

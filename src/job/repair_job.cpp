@@ -16,7 +16,7 @@ namespace bulksim {
 
 namespace {
 
-/// What rank 0 has found in the version that is to be repaired.
+/// What rank 0 found in the version to repair.
 struct DamagedVersion {
   std::string folder;
   std::string plan_json;
@@ -45,8 +45,8 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
   damaged.folder = version_folder(calls, output);
   if (damaged.folder.empty()) {
     throw Error(ExitCode::kUsage, "'" + output +
-                                      "' is one file: compute it again with --recompute (repair is "
-                                      "for folders of versions)");
+                                      "' is a single file, and repair applies only to folders of "
+                                      "versions: compute it again with --recompute");
   }
   Verdict verdict;
   damaged.info = verify_version(calls, damaged.folder, verdict);
@@ -65,7 +65,7 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
   return damaged;
 }
 
-/// A path of one side, as the report of the version has it.
+/// The path of one side in the report of the version.
 std::string input_path(FileCalls& calls, const std::string& folder, const std::string& key) {
   const std::string path = folder + "/report.json";
   if (exists(calls, path)) {
@@ -99,7 +99,7 @@ void copy_tiles(FileCalls& calls, const DamagedVersion& damaged, std::size_t par
   to.sync();
 }
 
-/// Fills a new staging folder with all that is whole, and a journal that says so.
+/// Fills a new staging folder with all intact tiles, and records them in a journal.
 void seed_staging(FileCalls& calls, const DamagedVersion& damaged, RunDirectory& run,
                   const Plan& plan) {
   const ResultInfo& info = damaged.info;
@@ -109,7 +109,7 @@ void seed_staging(FileCalls& calls, const DamagedVersion& damaged, RunDirectory&
                         calls.link(info.parts.paths[part].c_str(), path.c_str()) == 0;
     if (!shared && !exists(calls, path)) copy_tiles(calls, damaged, part, path);
   }
-  // sections are believed by their digests; without the file its part is computed again
+  // sections are trusted by their digests; without the file, its part is computed again
   for (std::size_t part = 0; part < info.parts.partials.size(); ++part) {
     calls.link(info.parts.partials[part].c_str(),
                inside(run.staging(), partial_file_name(part)).c_str());
@@ -169,7 +169,7 @@ std::string run_repair(const JobConfig& config, JobContext context) {
     if (comm.rank() == 0) damaged = examine(context.calls, config.output, threads);
   });
   if (broadcast_text(comm, damaged.whole ? "whole" : "damaged") == "whole") {
-    context.log.info("whole", "'" + config.output + "' is whole: nothing to repair");
+    context.log.info("whole", "'" + config.output + "' is intact: nothing to repair");
     return config.output + "/CURRENT/similarity.h5";
   }
   context.log.info("repair",
@@ -178,8 +178,8 @@ std::string run_repair(const JobConfig& config, JobContext context) {
   const SeedStaging seed = [&](RunDirectory& run, const Plan& plan, Staged staged) {
     if (plan.to_json() != damaged.plan_json) {
       throw Error(ExitCode::kDataError, "'" + repair.items + "' and '" + repair.query_path() +
-                                            "' are not the inputs that '" + damaged.folder +
-                                            "' was computed from");
+                                            "' are not the inputs from which '" + damaged.folder +
+                                            "' was computed");
     }
     if (staged == Staged::kNothing) seed_staging(context.calls, damaged, run, plan);
   };

@@ -7,9 +7,9 @@
 
 namespace bulksim {
 
-/// Makes a new version of a damaged one: whole parts are shared, whole tiles copied, and damaged
+/// Makes a new version of a damaged one: intact parts are shared, intact tiles copied, and damaged
 /// tiles computed again from the inputs that its report names, or from those of `config`. Returns
-/// the path that a reader opens (at rank 0); a version that is whole stays as it is. A collective;
+/// the path that a reader opens (at rank 0); an intact version is left unchanged. A collective;
 /// throws as `run_compute`, and Error (65) when these are not the inputs of the version.
 std::string run_repair(const JobConfig& config, JobContext context);
 

@@ -10,7 +10,7 @@
 
 namespace bulksim {
 
-/// What is read of a line besides the keys of its vector.
+/// What is read from a line in addition to the keys of its vector.
 enum class JsonlPart {
   kKeys,         ///< nothing
   kWeights,      ///< the weights

@@ -12,8 +12,8 @@ namespace bulksim {
 /// integer, float or bool type up to 64 bits, of either byte order; 32 or 64-bit indices.
 ///
 /// csr is read with bounded memory. csc and coo take 8 bytes per row, and at most 1 GiB for the
-/// entries of as many rows as fit: the file is read once for each time that is filled. The options
-/// do not apply to it.
+/// entries of as many rows as fit: the file is read once per such part. The options of streams are
+/// ignored.
 std::unique_ptr<RowStream> open_npz(FileCalls& calls, const std::string& path,
                                     const RowStreamOptions& options = {});
 

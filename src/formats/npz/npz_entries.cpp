@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kEntriesAtOnce = 65536;
 constexpr std::int64_t kColumnsAtOnce = 4096;
 
-/// What csc and coo have in common: an array of rows, an array of values.
+/// The common part of csc and coo: an array of rows, an array of values.
 class NpzEntries : public EntryStream {
  public:
   NpzEntries(const NpzFile& npz, NpyReader rows)

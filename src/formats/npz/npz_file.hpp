@@ -13,7 +13,7 @@
 namespace bulksim {
 
 /// An archive of scipy.sparse.save_npz, and the content of its small members. Every fault is an
-/// Error (65) that names the member.
+/// Error (65) with the name of the member.
 class NpzFile {
  public:
   NpzFile(FileCalls& calls, const std::string& path);

@@ -42,9 +42,8 @@ class ZipMemberReader {
   std::uint32_t crc_ = 0;
 };
 
-/// A zip or zip64 archive. Everything is taken from the central directory and compared with the
-/// size of the file before it is used; members of the same name and members that overlap are
-/// refused.
+/// A zip or zip64 archive. All positions come from the central directory and are compared with the
+/// size of the file before use; members of the same name and members that overlap are refused.
 class ZipArchive {
  public:
   ZipArchive(FileCalls& calls, const std::string& path);

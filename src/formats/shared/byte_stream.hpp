@@ -10,7 +10,7 @@
 
 namespace bulksim {
 
-/// Bytes of a piece of a file in order, as they are or inflated.
+/// The bytes of a piece of a file in order, raw or inflated.
 class ByteStream {
  public:
   ByteStream() = default;

@@ -13,7 +13,7 @@ namespace bulksim {
 
 namespace {
 
-/// A matrix whose columns are renumbered among more.
+/// A matrix whose columns are renumbered within a larger set.
 class MappedSource final : public MatrixSource {
  public:
   /// `map` has the new number of each column. `terms` are those of the new columns.
@@ -42,7 +42,8 @@ class MappedSource final : public MatrixSource {
   }
 
  private:
-  /// Rows that were sorted stay sorted: the new numbers are ours, not a fault of the file.
+  /// Rows that were sorted stay sorted: their order by the new numbers is not an irregularity of
+  /// the file.
   static void sort_rows(CsrMatrix& rows) {
     std::vector<std::pair<Column, double>> entries;
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
@@ -162,10 +163,10 @@ SourcePair match_columns(SourcePair sources, const std::optional<NamedVocabulary
   if (!queries.vocabulary || !items.vocabulary) {
     const MatrixInfo& named = queries.vocabulary ? queries : items;
     const MatrixInfo& other = queries.vocabulary ? items : queries;
-    throw Error(ExitCode::kDataError, "the columns of '" + named.path +
-                                          "' are named by terms, those of '" + other.path +
-                                          "' are not, so they cannot be matched: give the terms of "
-                                          "its columns with --vocab");
+    throw Error(
+        ExitCode::kDataError,
+        "the columns of '" + named.path + "' have terms, those of '" + other.path +
+            "' do not, so they cannot be matched: give the terms of its columns with --vocab");
   }
   const auto terms = std::make_shared<const StringTable>(
       sorted_union(sources.queries->terms(), sources.items->terms()));

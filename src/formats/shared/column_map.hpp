@@ -26,8 +26,7 @@ struct SourcePair {
 ///   a vocabulary is given     its order; a side without terms must have as many columns
 ///   both have the same terms  nothing to do
 ///   both have terms           those of both, sorted by their bytes
-///   neither has terms         a side that does not say how many columns it has gets those of the
-///                             other
+///   neither has terms         a side without a number of columns gets that of the other
 ///
 /// Where columns are renumbered, rows are mapped as they are read. Throws Error (65) when only one
 /// side has terms, and when the given vocabulary lacks a term.

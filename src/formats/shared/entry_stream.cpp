@@ -59,7 +59,7 @@ class RowsOfEntries final : public RowStream {
       count = end += count;
   }
 
-  /// As many whole row blocks as fit, at least one.
+  /// The largest number of whole row blocks that fit, at least one.
   void fill_window() {
     window_ = {next_row_, next_row_};
     do {

@@ -16,8 +16,8 @@ namespace bulksim {
 /// Bytes after every line that may be read (not used), as simdjson requires.
 inline constexpr std::size_t kLinePadding = 64;
 
-/// The lines of a text file or a gzip file (.gz), without their ends (LF or CRLF) and without a
-/// byte order mark.
+/// The lines of a text file or a gzip file (.gz), without line ends (LF or CRLF) and without a byte
+/// order mark.
 class LineReader {
  public:
   LineReader(FileCalls& calls, const std::string& path);

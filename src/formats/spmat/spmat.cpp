@@ -72,13 +72,13 @@ std::string header_fault(const SpmatHeader& header, std::int64_t size) {
   if (header.byte_swapped().file_bytes() == size) {
     return "is byte-swapped (written on a big-endian machine): write it again as little-endian";
   }
-  const std::string says = "is not an spmat file: its header says " + header.text();
-  if (!expected) return says + ", which does not fit into any file";
+  const std::string fault = "is not an spmat file: its header has " + header.text();
+  if (!expected) return fault + ", which is more than any file can hold";
   if (expected != size) {
-    return says + ", which takes " + std::to_string(*expected) + " bytes, but the file has " +
+    return fault + ", which takes " + std::to_string(*expected) + " bytes, but the file has " +
            std::to_string(size);
   }
-  return says + ", but columns are numbered in 32 bits (at most " + std::to_string(kMostColumns) +
+  return fault + ", but columns are numbered in 32 bits (at most " + std::to_string(kMostColumns) +
          ")";
 }
 
@@ -210,7 +210,7 @@ std::string temporary_name(const std::string& path) {
   return path + ".tmp";
 }
 
-/// Removes what a killed run has left under that name first.
+/// First removes a leftover of a killed run of that name.
 File create_afresh(FileCalls& calls, const std::string& path) {
   remove_file(calls, path);
   return File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);

@@ -11,7 +11,7 @@ namespace bulksim {
 
 namespace {
 
-/// Gives the partials of each tile to a step; all ranks go on or fail together.
+/// Passes the partials of each tile to `step`; all ranks continue or fail together.
 template <class Step>
 void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std::int64_t>& tiles,
                Communicator& comm, const Step& step) {
@@ -38,7 +38,7 @@ BlockMap reduce_block_sums(const Plan& plan, const ReadPartials& read,
   comm.all_reduce_sum(builder.weights());
   each_tile(plan, read, tiles, comm,
             [&](TileId tile, auto some) { builder.sum_blocks(tile, some); });
-  comm.all_reduce_sum(builder.fine());  // each sum has one rank: the others add 0
+  comm.all_reduce_sum(builder.fine());  // one rank has each sum: the others add 0
   BlockSums sums = std::move(builder).finish();
   BlockMap map = empty_block_map(plan);
   map.coarse = sums.coarse();

@@ -12,11 +12,11 @@
 
 namespace bulksim {
 
-/// Gives the partials of a whole tile.
+/// Reads all partials of a tile into `to`.
 using ReadPartials = std::function<void(TileId tile, std::span<SoftmaxPartial> to)>;
 
-/// The block sums of the partials that `read` gives, at every rank. `tiles` are the numbers of
-/// those that this rank adds up: every tile is that of one rank. A collective.
+/// The block sums of the partials that `read` reads, at every rank. `tiles` are the numbers of the
+/// tiles that this rank adds up; every tile belongs to exactly one rank. A collective.
 BlockMap reduce_block_sums(const Plan& plan, const ReadPartials& read,
                            const std::vector<std::int64_t>& tiles, Communicator& comm);
 

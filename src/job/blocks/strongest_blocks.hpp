@@ -9,19 +9,19 @@
 
 namespace bulksim {
 
-/// A block of a block map by its first rows, and the part of the mass of its queries that it holds.
+/// A block of a block map, by its first rows, and its share of the mass of its queries.
 struct StrongBlock {
   std::int64_t query_row = 0;
   std::int64_t item_row = 0;
   double share = 0.0;
 };
 
-/// The blocks that hold most of the mass of their queries, at most `most`, the largest first.
+/// The blocks with the largest shares of the mass of their queries, at most `most`, largest first.
 std::vector<StrongBlock> strongest_blocks(const BlockMap& map, std::int64_t most);
 
 JsonArray to_json(const std::vector<StrongBlock>& blocks);
 
-/// One line per block, under a heading; nothing when there is none.
+/// One line per block, under a heading; empty when there is none.
 std::string to_text(const std::vector<StrongBlock>& blocks);
 
 }  // namespace bulksim

@@ -47,7 +47,7 @@ RowRange parse_rows(const OptionValues& options, const std::string& name) {
               "--" + name + " is '" + text + "' (must be A:B, from row A and before row B)");
 }
 
-/// Which of the pairs of a row with others are wanted.
+/// Which pairs of a row with others are requested.
 Partners parse_partners(const OptionValues& options) {
   const bool self_join = !options.has("queries");
   if (!self_join && (options.has("pairs") || options.flag("include-self"))) {
@@ -64,7 +64,7 @@ Partners parse_partners(const OptionValues& options) {
   return both ? Partners::kOthers : Partners::kLater;
 }
 
-/// The pairs that the options ask for; nothing when they ask for the full matrix.
+/// The requested pairs; none when the full matrix is requested.
 std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
   constexpr double kMostScore = 3e38;
   constexpr std::int64_t kMostKept = 10'000;
@@ -156,7 +156,7 @@ void set_block_sums(const OptionValues& options, JobConfig& config) {
   }
 }
 
-/// One ordinary file holds a matrix or pairs, and no block sums.
+/// A single file holds a matrix or pairs, but no block sums.
 void check_output_form(const JobConfig& config) {
   const bool wants_map =
       config.mode == Mode::kBlocks || config.select || config.block_sums == BlockSumsWanted::kOn;

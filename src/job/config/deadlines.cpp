@@ -11,7 +11,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr double kEndMargin = 30.0;  // seconds for the last tiles and their way to the disk
+constexpr double kEndMargin = 30.0;  // seconds to finish and write the last tiles
 
 }  // namespace
 

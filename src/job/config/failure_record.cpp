@@ -21,7 +21,7 @@ std::string rank_name(int rank) {
   return formatted("-r%04d", rank);
 }
 
-/// One process of all that try makes the file.
+/// Exactly one of the processes that try creates the file.
 bool is_first(FileCalls& calls, const std::string& path) {
   const int fd = calls.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd >= 0) calls.close(fd);
@@ -62,7 +62,7 @@ void FailureRecord::write(ExitCode code, const std::string& sentence, int error_
     json.add("root_cause", is_first(calls_, inside(folder_, name + ".first")));
     replace_file(calls_, inside(folder_, name + rank_name(rank_) + ".json"), json.text(1) + "\n");
   } catch (const std::exception&) {
-    // the sentence has been logged, and there is nothing left that could be done
+    // the message has been logged already; nothing else can be done
   }
 }
 

@@ -20,14 +20,14 @@ enum class Dimensions {
 };
 
 enum class ZeroRows {
-  kZero,   ///< a row without values has cosine 0 with everything, itself included
+  kZero,   ///< an empty row has cosine 0 with every row, itself included
   kNan,    ///< its cosines are NaN
-  kError,  ///< such a row is refused
+  kError,  ///< an empty row is refused
 };
 
 enum class Repeat {
-  kReuse,      ///< a result of the same plan that is published already is the result
-  kRecompute,  ///< a new version in any case
+  kReuse,      ///< a published result of the same plan is returned
+  kRecompute,  ///< always a new version
 };
 
 enum class Durability {
@@ -35,30 +35,30 @@ enum class Durability {
   kOff,  ///< no syncs, no lease, no journal
 };
 
-/// How many tiles are read again before they are published.
+/// How many tiles are read back before they are published.
 enum class ReadBack { kNone, kSample, kFull };
 
-/// What is held against the version before, when a result is about to be published.
+/// What happens when a result differs too much from the previous version.
 enum class Guard {
   kOff,
-  kOn,      ///< too large a change is built but not published
+  kOn,      ///< too large a change is computed but not published
   kAccept,  ///< the change is published
 };
 
 /// What the tiles are computed with.
 enum class BackendWish {
-  kAuto,  ///< the devices where every rank has one, else the processors
+  kAuto,  ///< devices if every rank has one, else the CPU
   kCpu,
-  kCuda,  ///< the devices, or nothing
+  kCuda,  ///< devices; an error where a rank has none
 };
 
 /// What is written of the matrix.
 enum class Mode {
-  kFull,    ///< every value, or the pairs that are wanted
+  kFull,    ///< every value, or the requested pairs
   kBlocks,  ///< its block sums alone
 };
 
-/// Whether the block sums of the softmax are formed.
+/// Whether the block sums of the softmax are computed.
 enum class BlockSumsWanted {
   kAuto,  ///< with a matrix or alone, not with pairs
   kOn,
@@ -68,31 +68,31 @@ enum class BlockSumsWanted {
 /// Parts of a result: readers under `ulimit -n 256` open all of them.
 inline constexpr std::int64_t kMostParts = 240;
 
-/// Everything a user says about a run; valid once it exists.
+/// The options of a run, already checked.
 struct JobConfig {
   std::string items;
   std::string queries;  ///< empty: the items are compared with themselves
   std::string output;
-  std::string item_ids;    ///< file with the names of the items, one a line; may be empty
+  std::string item_ids;    ///< file with the ids of the items, one per line; may be empty
   std::string query_ids;   ///< the same for the queries
-  std::string vocabulary;  ///< file of terms, one a line; may be empty
+  std::string vocabulary;  ///< file of terms, one per line; may be empty
   VectorKeys keys = VectorKeys::kTerms;  ///< what the keys of JSONL vectors are
   Irregular irregular = Irregular::kAccept;
   ZeroRows zero_rows = ZeroRows::kZero;
   Dimensions dimensions = Dimensions::kMustAgree;
   Metric metric = Metric::kCosine;
   ValueType value_type = ValueType::kFloat32;  ///< of the full matrix
-  std::optional<PairFilterSpec> filter;        ///< the pairs wanted; none: the full matrix
+  std::optional<PairFilterSpec> filter;        ///< the requested pairs; none: the full matrix
   Mode mode = Mode::kFull;
   BlockSumsWanted block_sums = BlockSumsWanted::kAuto;
   double softmax_scale = 20.0;
   std::optional<Selection> select;  ///< compute only tiles with blocks that an estimate chooses
-  std::int64_t stride = 8;          ///< rows of a group of the estimate
+  std::int64_t stride = 8;          ///< rows per group of the estimate
   std::optional<TileShape> tile;
   std::optional<std::int64_t> parts;
   std::optional<std::int64_t> chunk_rows;  ///< item rows in flight, rounded up to whole tiles
-  std::optional<std::int64_t> memory;      ///< bytes a rank may use
-  std::optional<int> threads;              ///< of a rank
+  std::optional<std::int64_t> memory;      ///< bytes per rank
+  std::optional<int> threads;              ///< per rank
   BackendWish backend = BackendWish::kAuto;
   std::optional<std::int64_t> max_output;  ///< bytes
   Repeat repeat = Repeat::kReuse;
@@ -107,7 +107,7 @@ struct JobConfig {
 
   /// The side that queries are read from.
   const std::string& query_path() const { return queries.empty() ? items : queries; }
-  /// The file that names of queries are read from; may be empty.
+  /// The file that ids of queries are read from; may be empty.
   const std::string& query_ids_path() const { return queries.empty() ? item_ids : query_ids; }
 };
 

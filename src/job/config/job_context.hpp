@@ -9,14 +9,14 @@
 
 namespace bulksim {
 
-/// What a job needs of the process it runs in.
+/// What a job needs from the process it runs in.
 struct JobContext {
   MpiEnvironment& mpi;
   FileCalls& calls;
   Log& log;
   const StopRequest& stop = kOnlySignals;
-  Watchdog* watchdog = nullptr;       ///< or nobody watches
-  FailureRecord* failures = nullptr;  ///< or nothing is recorded
+  Watchdog* watchdog = nullptr;       ///< null: not watched
+  FailureRecord* failures = nullptr;  ///< null: not recorded
 };
 
 }  // namespace bulksim

@@ -11,7 +11,7 @@ namespace {
 
 using enum OptionKind;
 
-/// An option, and the commands that it concerns.
+/// An option, and the commands to which it applies.
 struct Row {
   const char* name;
   char short_name;
@@ -29,8 +29,8 @@ constexpr unsigned kPlan = only(ComputeCommand::kPlan);
 constexpr unsigned kEstimate = only(ComputeCommand::kEstimate);
 constexpr unsigned kRepair = only(ComputeCommand::kRepair);
 constexpr unsigned kCompute = only(ComputeCommand::kCompute);
-constexpr unsigned kNew = kCompute | kPlan;      // what a repair takes from the version
-constexpr unsigned kWrite = kCompute | kRepair;  // what matters once there are results
+constexpr unsigned kNew = kCompute | kPlan;      // a repair takes these from the version
+constexpr unsigned kWrite = kCompute | kRepair;  // these matter once there are results
 constexpr unsigned kPlanned = kNew | kEstimate;
 constexpr unsigned kAll = kPlanned | kRepair;
 
@@ -71,7 +71,7 @@ constexpr Row kSpeed[] = {
   {"backend", 0, kAll, "auto", "auto (GPUs if every rank has one, else the CPU), cpu or cuda"},
   {"threads", 'j', kAll, "", "threads per rank; default: the cores it may use"},
   {"memory", 0, kAll, "", "bytes each rank may use (K, M, G, T); default: 70 % of what is free"},
-  {"max-output", 0, kWrite, "", "most bytes to write; default: half of the free space"},
+  {"max-output", 0, kWrite, "", "write at most this many bytes; default: half of the free space"},
   {"max-hours", 0, kWrite, "", "stop in time to end within this many hours, with exit code 75"},
 };
 
@@ -89,7 +89,7 @@ constexpr Row kGeneral[] = {
   {"print-config", 0, kAll, "", "print the effective options and exit", kFlag},
   {"log-format", 0, kAll, "human", "human, or json (one object per line)"},
   {"quiet", 'q', kAll, "", "warnings and errors only", kFlag},
-  {"verbose", 'v', kAll, "", "more about plan and phases", kFlag},
+  {"verbose", 'v', kAll, "", "more detail about plan and phases", kFlag},
   {"help", 'h', kAll, "", "print this text", kFlag},
   {"help-all", 0, kAll, "", "print all options, the rarely needed ones too", kFlag},
 };

@@ -10,7 +10,8 @@ namespace bulksim {
 /// The commands that take the options of compute.
 enum class ComputeCommand : unsigned { kCompute = 1, kPlan = 2, kEstimate = 4, kRepair = 8 };
 
-/// Their options. Those that do not concern `command` are accepted, but shown by --help-all only.
+/// Their options. Those that do not apply to `command` are accepted, but only --help-all shows
+/// them.
 std::vector<Option> options_of(ComputeCommand command);
 
 /// `bulksim compute`.

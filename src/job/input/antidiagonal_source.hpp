@@ -8,8 +8,8 @@
 
 namespace bulksim {
 
-/// The groups of the rows of a matrix, as rows of their own; `columns` is the dimension of its
-/// rows. `source` must outlive it.
+/// The groups of rows of a matrix, each as one row; `columns` is the dimension of its rows.
+/// `source` must outlive it.
 std::unique_ptr<MatrixSource> grouped(const MatrixSource& source, std::int64_t columns,
                                       std::int64_t stride, GroupOrder order);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kSecondsBetweenLines = 10.0;
 
-/// A line now and then while rows go by.
+/// Logs the progress now and then while rows are read.
 class ImportProgress {
  public:
   ImportProgress(Log& log, const std::string& path) : log_(log), path_(path) {}
@@ -49,7 +49,7 @@ RowStreamOptions stream_options(FileCalls& calls, const ImportOptions& options) 
   return stream;
 }
 
-/// The names of rows and columns, from the options or from the source.
+/// The ids of rows and the terms of columns, from the options or from the source.
 StoreInfo info_of(FileCalls& calls, const ImportOptions& options, const RowStream& rows) {
   const MatrixInfo& info = rows.info();
   StoreInfo store_info;

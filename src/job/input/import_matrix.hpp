@@ -14,18 +14,18 @@ struct ImportOptions {
   VectorKeys keys = VectorKeys::kTerms;
   Irregular irregular = Irregular::kAccept;
   std::string vocabulary = {};  ///< file with the terms of the columns, one per line, or empty
-  std::string ids = {};         ///< file with the names of the rows, one per line, or empty
+  std::string ids = {};         ///< file with the ids of the rows, one per line, or empty
 };
 
 /// ".csr, .h5, .npz, ...": the suffixes of what can be imported, for help texts.
 std::string importable_suffixes();
 
 /// Writes the rows of a matrix of any known format into a store, in canonical form, with their
-/// survey, names of rows and terms of columns. Memory is bounded by a few row blocks, the names and
-/// the terms; csc and coo take more (`open_npz`).
+/// survey, ids of rows and terms of columns. Memory is bounded by a few row blocks, the ids and the
+/// terms; csc and coo take more (`open_npz`).
 ///
-/// The store appears when it is whole: a killed import leaves none. Throws Error (65) for bad data
-/// and when a file of names has another number of lines than there are rows or columns.
+/// The store appears when it is complete: a killed import leaves none. Throws Error (65) for bad
+/// data, and when a file of ids or terms does not have one line per row or column.
 ImportReport import_matrix(FileCalls& calls, const std::string& source, const std::string& store,
                            const ImportOptions& options, Log& log);
 

@@ -9,7 +9,7 @@
 
 namespace bulksim {
 
-/// What an import has made.
+/// Result of an import.
 struct ImportReport {
   MatrixInfo source;     ///< nnz as in the source
   std::int64_t nnz = 0;  ///< of the canonical rows
@@ -18,7 +18,7 @@ struct ImportReport {
   StoreSizes sizes;
   double seconds = 0.0;
 
-  /// Bytes of the rows for each nonzero; plain CSR takes 8 and, for float64, 12.
+  /// Bytes of the rows per nonzero; plain CSR takes 8 and, for float64, 12.
   double bytes_per_nonzero() const;
   /// One sentence with shape, sizes and what was irregular.
   std::string to_text() const;

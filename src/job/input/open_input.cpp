@@ -32,8 +32,8 @@ void hash_text(const std::string& text, Hasher& hasher) {
   hasher.update(std::as_bytes(std::span(text)));
 }
 
-/// XXH3-128 of the bytes of a file, or of the names and files of a folder, and of what else decides
-/// the rows of a store.
+/// XXH3-128 of the bytes of a file, or of the names and files of a folder, and of the options that
+/// decide the rows of a store.
 Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportOptions& options) {
   Hasher hasher;
   if (is_directory(calls, path)) {

@@ -42,8 +42,9 @@ std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
   if (ids.empty()) return std::nullopt;
   for (std::int64_t row = 0; row < ids.size(); ++row) {
     if (ids[row].find('\0') == std::string_view::npos) continue;
-    throw Error(ExitCode::kDataError, "'" + origin(path, source) + "', row " + std::to_string(row) +
-                                          ": the id holds a zero byte, which no result can keep");
+    throw Error(ExitCode::kDataError,
+                "'" + origin(path, source) + "', row " + std::to_string(row) +
+                    ": the id contains a zero byte, which a result cannot store");
   }
   return IdInfo{ids.digest(), id_width(ids)};
 }

@@ -11,24 +11,24 @@
 
 namespace bulksim {
 
-/// Throws Error (65) when a file of ids, at `path`, has another number of lines than `count` of
-/// `of_what`.
+/// Throws Error (65) when the file of ids at `path` does not have one line for each of the `count`
+/// entries of `of_what`.
 void expect_count(const StringTable& ids, const std::string& path, std::int64_t count,
                   const std::string& of_what);
 
-/// The ids of the rows of a matrix in a file, one a line. Throws as `expect_count`.
+/// The ids of the rows of a matrix in a file, one per line. Throws as `expect_count`.
 StringTable read_ids(FileCalls& calls, const std::string& path, const MatrixInfo& info);
 
-/// Ids of the rows: those of a file, one a line, or those of the matrix where `path` is empty.
-/// Throws Error (65) when the file has another number of lines than there are rows.
+/// Ids of the rows: those of a file, one per line, or those of the matrix where `path` is empty.
+/// Throws Error (65) when the file does not have one line per row.
 StringTable ids_of(FileCalls& calls, const MatrixSource& source, const std::string& path);
 
-/// What the ids of the rows are, from the file at `path` or from the input; nothing where there
-/// are none. Throws Error (65) for a id that no text in a result can be.
+/// Digest and width of the ids of the rows, from the file at `path` or from the input; none where
+/// there are none. Throws Error (65) for an id that a result cannot store.
 std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
                                  const std::string& path);
 
-/// The ids that the survey knows. Throws Error (75) when they are others by now.
+/// The ids that were surveyed. Throws Error (75) when they have changed since then.
 StringTable reread_ids(FileCalls& calls, const MatrixSource& source, const std::string& path,
                        const std::optional<IdInfo>& known);
 

@@ -22,7 +22,7 @@ QuantizedRows RowReader::read(RowRange range) {
 }
 
 void RowReader::append(RowRange range, QuantizedRows& out) {
-  // whole row blocks, so that each can be compared with its digest
+  // whole row blocks, so that each can be checked against its digest
   const RowRange row_blocks{
       range.begin / kRowBlockRows * kRowBlockRows,
       std::min(divide_up(range.end, kRowBlockRows) * kRowBlockRows, survey_.rows)};

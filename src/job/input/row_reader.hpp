@@ -10,12 +10,12 @@
 
 namespace bulksim {
 
-/// Rows read at once: bounds the memory of a reader, whatever the range, and lets the rows stay in
-/// the L2 cache from one step of reading to the next.
+/// Rows read at once: bounds the memory of a reader for any range, and keeps the rows in the L2
+/// cache from one step of reading to the next.
 inline constexpr std::int64_t kRowsAtOnce = 2 * kRowBlockRows;
 
-/// Reads rows of an input as the kernels want them, and sees when the input has changed since it
-/// was surveyed.
+/// Reads rows of an input in the form that the kernels need, and detects when the input has changed
+/// since it was surveyed.
 class RowReader {
  public:
   /// `source` and `survey` must outlive the reader.
@@ -23,8 +23,8 @@ class RowReader {
             FixedPoint arithmetic)
       : source_(source), survey_(survey), columns_(columns), arithmetic_(arithmetic) {}
 
-  /// Rows of a range, canonical and quantized. Throws Error (75) when a row block is not the one
-  /// that was surveyed.
+  /// Rows of a range, canonical and quantized. Throws Error (75) when a row block has changed since
+  /// it was surveyed.
   QuantizedRows read(RowRange range);
 
  private:

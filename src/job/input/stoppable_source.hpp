@@ -7,7 +7,7 @@
 
 namespace bulksim {
 
-/// The same matrix; reading it throws Stopped after a request to stop.
+/// The same matrix; reading it throws Stopped after a stop request.
 std::unique_ptr<MatrixSource> stoppable(std::unique_ptr<MatrixSource> source,
                                         const StopRequest& stop);
 

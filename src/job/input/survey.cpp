@@ -32,14 +32,14 @@ RowRange share_of(std::int64_t row_blocks, const Communicator& comm) {
   return {row_blocks * comm.rank() / comm.size(), row_blocks * (comm.rank() + 1) / comm.size()};
 }
 
-/// A row block whose rows were read; what its source knows of it is not found out again.
+/// A row block whose rows were read; what its source carries about it is not computed again.
 RowBlockSurvey survey_row_block(const RowSurvey* known, std::int64_t row_block, CsrView canonical) {
   if (known == nullptr) return {row_block_digest(canonical), canonical.nnz(), 0};
   const auto at = static_cast<std::size_t>(row_block);
   return {known->row_block_digests[at], known->row_block_nnz[at], 0};
 }
 
-/// One side, this rank's row blocks only. `see` gets the canonical rows of each row block.
+/// One side, this rank's row blocks only. `see` receives the canonical rows of each row block.
 template <class See>
 InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange row_blocks,
                          See&& see) {
@@ -134,7 +134,7 @@ std::int64_t InputSurvey::work_of(RowRange range) const {
     const std::int64_t begin = row_block * kRowBlockRows;
     const std::int64_t size = std::min(kRowBlockRows, rows - begin);
     const std::int64_t covered = std::min(range.end, begin + size) - std::max(range.begin, begin);
-    // work * covered may pass 2^63 only for more than 2^53 multiply-adds a row block
+    // work * covered may pass 2^63 only for more than 2^53 multiply-adds per row block
     sum += row_blocks[static_cast<std::size_t>(row_block)].work / size * covered;
   }
   return sum;

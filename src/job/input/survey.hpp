@@ -15,7 +15,7 @@
 
 namespace bulksim {
 
-/// What one row block of 1,024 rows tells; the last row block of an input may be shorter.
+/// The survey of one row block of 1,024 rows; the last row block of an input may be shorter.
 struct RowBlockSurvey {
   Digest digest;          ///< `row_block_digest` of the canonical rows
   std::int64_t nnz = 0;   ///< of the canonical rows
@@ -24,7 +24,7 @@ struct RowBlockSurvey {
   bool operator==(const RowBlockSurvey&) const = default;
 };
 
-/// What the ids of the rows of one side are, in short.
+/// Summary of the ids of the rows of one side.
 struct IdInfo {
   Digest digest;           ///< of the list of ids
   std::int64_t width = 0;  ///< bytes of the longest
@@ -32,7 +32,7 @@ struct IdInfo {
   bool operator==(const IdInfo&) const = default;
 };
 
-/// What one pass over an input tells, the same for any number of ranks and any file format.
+/// The result of one pass over an input, the same for any number of ranks and any file format.
 struct InputSurvey {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -41,7 +41,7 @@ struct InputSurvey {
   ValueInfo values;  ///< of Metric::kDot only
   std::vector<RowBlockSurvey> row_blocks;
   std::optional<IdInfo> ids;         ///< of the rows, where they have ids; known at rank 0
-  std::optional<Digest> vocabulary;  ///< of the terms that name the columns, where there are any
+  std::optional<Digest> vocabulary;  ///< of the terms of the columns, if there are any
 
   std::int64_t nnz() const;
   /// XXH3-128 over the digests of the row blocks.
@@ -62,18 +62,18 @@ class ColumnFrequency {
   std::span<std::int64_t> counts() { return counts_; }
 
  private:
-  Column mask_;  ///< of the bits of a column that tell its counter
+  Column mask_;  ///< of the bits of a column that select its counter
   std::vector<std::int64_t> counts_;
 };
 
-/// What is known of both sides.
+/// The surveys of both sides.
 struct Surveys {
   InputSurvey queries;
   InputSurvey items;
 };
 
 /// Surveys queries and items; the ranks share the row blocks. Every rank gets the whole result.
-/// Where a source carries its survey, its rows are only read for the cost.
+/// Where a source carries its survey, its rows are read only for the cost.
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm, Metric metric = Metric::kCosine);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kCellsAtOnce = std::int64_t{4} << 20;
 
-/// A result as rows of pairs, whatever it holds.
+/// A result as rows of pairs, for any kind of result.
 class ResultRows {
  public:
   ResultRows(FileCalls& calls, const ExportOptions& options) : options_(options) {
@@ -37,7 +37,7 @@ class ResultRows {
     return {matrix_->query_ids({0, shape().queries}), matrix_->item_ids({0, shape().items})};
   }
 
-  /// Every row in the order of the options, cut at their limit.
+  /// Every row in the requested order, with at most `limit` pairs.
   void for_each(ExportOrder order, const TakeRow& take) const {
     if (!pairs_) return for_each_of_matrix(order, take);
     pairs_->for_each_row([&](std::int64_t query, std::span<const std::int64_t> items,
@@ -60,7 +60,7 @@ class ResultRows {
     }
   }
 
-  /// NaN is no pair either.
+  /// Zeros and NaN are not pairs.
   void take_cells(RowRange band, ExportOrder order, const TakeRow& take) const {
     const auto cells = matrix_->read(band, {0, shape().items});
     std::size_t at = 0;
@@ -138,10 +138,11 @@ void write_text(FileCalls& calls, const std::string& path, const ExportOptions& 
 void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
   if (options.format != ExportFormat::kTsv && options.format != ExportFormat::kTrec) {
     throw Error(ExitCode::kUsage,
-                "npz and npy are files, which -o - cannot be: name one, or say tsv or trec");
+                "--format npz and npy cannot be written to the standard output: give a file name, "
+                "or use tsv or trec");
   }
   const auto check = [&] {
-    if (!stream) throw Error(ExitCode::kIoError, "the standard output takes no more");
+    if (!stream) throw Error(ExitCode::kIoError, "cannot write to the standard output");
   };
   make_text(options, rows, [&](std::string_view line) {
     stream << line;
@@ -154,8 +155,8 @@ void stream_text(std::ostream& stream, const ExportOptions& options, const Resul
 void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows) {
   if (rows.matrix() == nullptr) {
     throw Error(ExitCode::kUsage,
-                "--format npy is the dense matrix, and this result holds pairs: say npz, tsv or "
-                "trec");
+                "--format npy applies only to a full matrix, and this result contains pairs: use "
+                "npz, tsv or trec");
   }
   const MatrixShape shape = rows.shape();
   const std::string head =

@@ -9,7 +9,7 @@
 namespace bulksim {
 
 enum class ExportFormat {
-  kNpz,   ///< CSR, for scipy.sparse.load_npz: of a matrix the cells that are not 0
+  kNpz,   ///< CSR, for scipy.sparse.load_npz: the nonzero cells of a matrix
   kTsv,   ///< query, item, score
   kTrec,  ///< a TREC run, the best first
   kNpy,   ///< the dense matrix, for numpy.load
@@ -26,11 +26,11 @@ struct ExportOptions {
   std::int64_t limit = 0;  ///< best pairs of each query; 0: all
 };
 
-/// Writes a finished result as one file of another format; the file appears when it is whole.
-/// Memory: a few million cells, or those of the fullest row.
+/// Writes a finished result as one file of another format; the file appears when it is complete.
+/// Memory: a few million cells, or those of the longest row if it has more.
 ///
-/// Throws Error (64) for the dense matrix of a result with pairs and for what is no text on the
-/// stream, Error (66) when there is no result, Error (65) when it is not whole and Error (74) when
+/// Throws Error (64) for the dense matrix of a result with pairs and for a binary format on the
+/// stream, Error (66) when there is no result, Error (65) when it is incomplete and Error (74) when
 /// the stream fails.
 void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream);
 

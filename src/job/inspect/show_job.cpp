@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kCellsToRead = std::int64_t{1} << 28;  // 1 GiB: about a second from memory
 
-/// Rows of tiles to look at: all, or as many as can be read, spread over the matrix.
+/// Rows to read: all, or as many as can be read in about a second, spread over the matrix.
 std::vector<std::int64_t> rows_to_read(const TileGrid& grid) {
   const std::int64_t items = std::max<std::int64_t>(grid.shape().items, 1);
   const std::int64_t rows =
@@ -41,7 +41,7 @@ std::vector<std::int64_t> rows_to_read(const TileGrid& grid) {
   return chosen;
 }
 
-/// Neighbouring rows are read together.
+/// Adjacent rows are read together.
 std::vector<ScoredPair> strongest_pairs(const SimilarityReader& result, std::int64_t most,
                                         const std::vector<std::int64_t>& rows) {
   const TileGrid& grid = result.grid();
@@ -75,7 +75,7 @@ std::optional<std::string> id_in(const StringTable& ids, std::int64_t row) {
   return std::string(ids[row]);
 }
 
-/// What the report beside a result says of its making; a result that is one file has none.
+/// The backend in the report beside a result; a single-file result has no report.
 void add_backend(FileCalls& calls, ResultDescription& description) {
   const std::string& file = description.file;
   const std::string report = file.substr(0, file.rfind('/') + 1) + "report.json";
@@ -102,7 +102,7 @@ ResultDescription describe_scores(FileCalls& calls, const std::string& path, std
   return description;
 }
 
-/// Every pair is looked at, some million at a time.
+/// Reads every pair, some millions at a time.
 ResultDescription describe_pairs(const PairFileReader& result, const std::string& path,
                                  std::int64_t most) {
   constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
@@ -120,7 +120,7 @@ ResultDescription describe_pairs(const PairFileReader& result, const std::string
     for (std::int64_t query = band.begin; query < band.end; ++query) {
       const std::int64_t places = result.places({query, query + 1});
       for (const std::size_t end = at + static_cast<std::size_t>(places); at < end; ++at) {
-        if (items[at] < 0) continue;  // a place left over
+        if (items[at] < 0) continue;  // an unused place
         ++description.pairs;
         strongest.add({scores[at], query, items[at]});
       }
@@ -139,7 +139,7 @@ ResultDescription describe_pairs(const PairFileReader& result, const std::string
   return description;
 }
 
-/// The plan of a version that holds block sums and no scores; nothing for any other result.
+/// The plan of a version with block sums and without scores; none for any other result.
 std::optional<Plan> plan_of_blocks(FileCalls& calls, const std::string& path) {
   const std::string folder = version_folder(calls, path);
   if (folder.empty() || !exists(calls, folder + "/PLAN.json")) return std::nullopt;

@@ -10,10 +10,10 @@ namespace bulksim {
 
 enum class ShowFormat { kText, kJson };
 
-/// Prints what a matrix file or a finished result holds: shape, and for a result the `pairs`
+/// Prints the contents of a matrix file or a finished result: shape, and for a result the `pairs`
 /// strongest pairs (of a sample of rows when the matrix is large) with the ids of their rows, or as
-/// many blocks where there are only block sums; for a matrix its row lengths, what is irregular in
-/// it and, for a store, its bytes. A result that is not whole is an Error (65).
+/// many blocks where there are only block sums; for a matrix its row lengths, its irregularities
+/// and, for a store, its bytes. An incomplete result is an Error (65).
 void show(FileCalls& calls, const std::string& path, std::int64_t pairs, ShowFormat format,
           std::ostream& out);
 

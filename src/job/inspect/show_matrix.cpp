@@ -36,7 +36,7 @@ MatrixDescription describe_stream(FileCalls& calls, const std::string& path) {
 bool is_matrix(FileCalls& calls, const std::string& path) {
   const std::string place = real_path(calls, path);
   if (is_directory(calls, place)) return find_format(calls, place) != nullptr;
-  return !path.ends_with(".h5") || is_block_sparse_store(calls, path);  // or else a result
+  return !path.ends_with(".h5") || is_block_sparse_store(calls, path);  // otherwise a result
 }
 
 MatrixDescription describe_matrix(FileCalls& calls, const std::string& path) {

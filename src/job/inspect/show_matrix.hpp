@@ -11,7 +11,7 @@
 
 namespace bulksim {
 
-/// What a matrix holds.
+/// The contents of a matrix.
 struct MatrixDescription {
   MatrixInfo info;
   std::int64_t longest_row = 0;
@@ -24,11 +24,11 @@ struct MatrixDescription {
   std::string to_text() const;
 };
 
-/// Whether a path means a matrix, not a result.
+/// Whether a path is a matrix, not a result.
 bool is_matrix(FileCalls& calls, const std::string& path);
 
-/// Describes a matrix of any known format. A store carries most of that; other files are read once
-/// from end to end, and nothing of it is kept.
+/// Describes a matrix of any known format. A store carries most of the figures; other files are
+/// read once, without keeping their rows.
 MatrixDescription describe_matrix(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

@@ -21,7 +21,7 @@ struct ShownPair {
   std::optional<std::string> item_id;
 };
 
-/// What a finished result holds; which of its parts are there depends on the kind.
+/// The contents of a finished result; the members that are set depend on the kind.
 struct ResultDescription {
   enum class Kind { kScores, kPairs, kBlockSums };
 
@@ -32,11 +32,11 @@ struct ResultDescription {
   std::int64_t pairs = 0;                      ///< of a result of pairs
   double softmax_scale = 0.0;                  ///< of block sums
   MatrixShape blocks;                          ///< rows and columns of blocks
-  TileShape block;                             ///< extent of one
+  TileShape block;                             ///< extent of one block
   std::optional<std::string> backend;          ///< that computed it
   std::optional<std::vector<std::string>> devices;
   FileAttributes attributes;
-  std::int64_t rows_read = 0;  ///< rows that the strongest pairs were searched in
+  std::int64_t rows_read = 0;  ///< rows in which the strongest pairs were searched
   std::vector<ShownPair> strongest;
   std::vector<StrongBlock> strongest_blocks;
 

@@ -21,7 +21,7 @@ std::int64_t changed(FileCalls& calls, const std::string& path) {
   return calls.lstat(path.c_str(), &status) == 0 ? status.st_mtime : 0;
 }
 
-/// The staging folder that was written to last; empty when there is none.
+/// The most recently written staging folder; empty when there is none.
 std::string newest_staging(FileCalls& calls, const std::string& work_folder) {
   std::string newest;
   std::int64_t last = -1;
@@ -47,7 +47,7 @@ int last_attempt(FileCalls& calls, const std::string& staging) {
   return last;
 }
 
-/// Counts the tiles that journals name. Returns those of the last attempt.
+/// Counts the tiles in the journals. Returns those of the last attempt.
 std::int64_t read_journals(FileCalls& calls, const std::string& folder, const Plan& plan,
                            OutputStatus& status) {
   std::set<std::int64_t> done;
@@ -64,7 +64,7 @@ std::int64_t read_journals(FileCalls& calls, const std::string& folder, const Pl
   return of_attempt;
 }
 
-/// Tiles that a search for pairs looks into.
+/// Number of tiles of a search for pairs.
 std::int64_t count_searched(const Plan& plan) {
   std::int64_t tiles = 0;
   for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
@@ -92,7 +92,7 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   status.seconds_left = static_cast<double>(status.tiles - status.tiles_done) / status.tiles_per_s;
 }
 
-/// What the last attempt has said at its end; the error file that names itself the root cause wins.
+/// The last error of the last attempt; the error file that is the root cause takes precedence.
 void read_last_error(FileCalls& calls, const std::string& staging, OutputStatus& status) {
   const std::string folder = staging + "/errors";
   if (!is_directory(calls, folder)) return;
@@ -142,7 +142,7 @@ std::string OutputStatus::to_text() const {
             holder_state + ")\n";
   }
   if (!last_error.empty()) text += "last error: " + last_error + "\n";
-  return text + "(read from the files of the output; may lag by 30 s)\n";
+  return text + "(read from the files of the output; may be up to 30 s old)\n";
 }
 
 std::string OutputStatus::to_json() const {

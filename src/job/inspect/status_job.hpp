@@ -10,8 +10,8 @@
 
 namespace bulksim {
 
-/// What can be seen of an output from outside: by its files alone, without MPI, on any host that
-/// sees them. May lag behind a run by 30 seconds.
+/// The state of an output, read from its files alone, without MPI, on any host that sees them. It
+/// may be up to 30 seconds old.
 struct OutputStatus {
   std::string phase;    ///< "idle", "unfinished", "compute", "publish" ..
   std::string current;  ///< version that is published, or the file; may be empty
@@ -26,8 +26,8 @@ struct OutputStatus {
   std::string last_error;
   std::optional<int> last_error_code;
 
-  /// What a job script should act upon: 0 published and nothing unfinished, 73 a run is at work,
-  /// the code of the last error, 75 unfinished without one, 66 nothing there.
+  /// The code that a job script should act on: 0 published and nothing unfinished, 73 a run is in
+  /// progress, the code of the last error, 75 unfinished without an error, 66 nothing there.
   ExitCode code() const;
   std::string to_text() const;
   std::string to_json() const;

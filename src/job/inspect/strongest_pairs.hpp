@@ -15,7 +15,7 @@ struct ScoredPair {
   std::int64_t query = 0;
   std::int64_t item = 0;
 
-  /// Stronger first, then by place.
+  /// By descending score, then by row and column.
   bool operator<(const ScoredPair& other) const {
     return std::tuple(-score, query, item) < std::tuple(-other.score, other.query, other.item);
   }
@@ -26,7 +26,7 @@ class StrongestPairs {
  public:
   explicit StrongestPairs(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}
 
-  /// NaN is no score.
+  /// NaN is ignored.
   void add(ScoredPair pair) {
     if (std::isnan(pair.score) || most_ == 0) return;
     if (pairs_.size() == most_ && !(pair < pairs_.front())) return;

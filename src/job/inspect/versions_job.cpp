@@ -47,11 +47,11 @@ void use_version(FileCalls& calls, const std::string& output, std::int64_t numbe
   const Version version = find_version(calls, output, number);
   const auto lease = Lease::take(calls, output + "/LOCK");
   set_current(calls, output, version.name);
-  log.info("current", "'" + output + "/CURRENT' shows version " + version.name);
+  log.info("current", "'" + output + "/CURRENT' is now version " + version.name);
 }
 
 void prune_versions(FileCalls& calls, const std::string& output, std::int64_t keep, Log& log) {
-  list_versions(calls, output);  // says when it is no output folder
+  list_versions(calls, output);  // throws when it is not an output folder
   const auto lease = Lease::take(calls, output + "/LOCK");
   const Removal removal =
       retire_versions(calls, output, keep, std::numeric_limits<double>::infinity());

@@ -58,10 +58,11 @@ double half_bound(double largest) {
   constexpr double kMostHalf = 65504.0;
   if (largest <= 1.0) return 0x1p-12;
   if (largest <= kMostHalf) return largest * 0x1p-11;
-  throw Error(ExitCode::kDataError,
-              formatted("dot products may reach %.4g, and a float16 holds at most 65504: take "
-                        "--dtype float32",
-                        largest));
+  throw Error(
+      ExitCode::kDataError,
+      formatted(
+          "dot products may reach %.4g, and a float16 holds at most 65504: use --dtype float32",
+          largest));
 }
 
 std::string error_text(double bound) {

@@ -11,17 +11,17 @@ namespace bulksim {
 /// products too large.
 FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric);
 
-/// The largest error of a score, as proven in grid.hpp, for the longest rows of both sides.
+/// The largest error of a score, as proven in fixed_point.hpp, for the longest rows of both sides.
 double proven_bound(const Surveys& surveys, FixedPoint arithmetic);
 
 /// The product of the longest rows: by Cauchy-Schwarz no dot product is larger.
 double largest_product(const Surveys& surveys);
 
-/// What storing a score of at most `largest` as a float16 adds. Throws Error (65) when it may not
-/// fit.
+/// The error that storing a score of at most `largest` as a float16 adds. Throws Error (65) when it
+/// may not fit.
 double half_bound(double largest);
 
-/// A bound for people: two digits.
+/// A bound with two digits, for messages.
 std::string error_text(double bound);
 
 }  // namespace bulksim

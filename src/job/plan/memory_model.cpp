@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kQuantizedEntry = 8;  // column and quantized value
 constexpr std::int64_t kReadEntry = 12;      // column and float64 value
 constexpr std::int64_t kRowOffset = 8;
-constexpr int kMostWriters = 16;     // threads that hash and write what comes down
-constexpr int kTilesOnTheirWay = 4;  // beside those that are being written
+constexpr int kMostWriters = 16;     // threads that hash and write copied tiles
+constexpr int kTilesOnTheirWay = 4;  // in addition to those being written
 
 std::int64_t rounded(std::int64_t rows, std::int64_t total) {
   return std::min(divide_up(rows, kRowBlockRows) * kRowBlockRows, total);
@@ -34,7 +34,7 @@ std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
                      : cuda_backend_host_bytes(backend, chunk_nnz);
 }
 
-/// Pairs of a tile on each thread, at most all of its cells; and what their merge holds.
+/// Pairs of a tile on each thread, at most all of its cells; and the memory of their merge.
 std::int64_t pair_memory(const Plan& plan, int threads) {
   constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
   const std::int64_t fullest_tile =

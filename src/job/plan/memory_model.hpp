@@ -12,7 +12,7 @@
 
 namespace bulksim {
 
-// What a run will hold, in bytes: every count of memory that a plan makes is made here.
+// The memory of a run, in bytes: every byte count of a plan is computed here.
 
 /// What a rank's backend computes with.
 CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
@@ -32,15 +32,15 @@ Extent extent_of(const Schedule& schedule, const Plan& plan, const Surveys& surv
 /// Nonzeros of the fullest run of `length` rows that begins at a multiple of it.
 std::int64_t fullest(const InputSurvey& survey, std::int64_t length);
 
-/// What a rank holds while it carries out this schedule.
+/// The memory of a rank that executes this schedule.
 MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                          const Schedule& schedule);
 
-/// Device memory with the smallest groups, to which the backend goes when it must.
+/// Device memory with the smallest groups, which the backend uses when memory is short.
 cuda::DeviceMemory device_memory(const Schedule& schedule, const Plan& plan,
                                  const Surveys& surveys);
 
-/// Memory for block sums: two integers a query row, fine blocks as they are reduced and written,
+/// Memory for block sums: two integers per query row, fine blocks as they are reduced and written,
 /// and partials of a tile on each thread.
 std::int64_t block_sum_bytes(const Plan& plan, int threads);
 

@@ -23,27 +23,27 @@ std::string existing_folder(FileCalls& calls, std::string path);
 /// Bytes of all files of tiles and of partials.
 std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts);
 
-/// Bytes of all files of the result that hold no times: those of the manifest, or the one file.
-/// `scratch` names a file that is made for it and removed.
+/// Bytes of all files of the result that contain no times: those of the manifest, or the single
+/// file. `scratch` is the path of a temporary file, which is removed.
 std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
                           const std::string& scratch);
 
-/// Says what will be written and how much is free; throws Error (74) when it is more than
-/// --max-output, and names what would fit. Without --max-output, files that an earlier attempt has
-/// made do not count: their space is taken.
+/// Logs what will be written and how much is free; throws Error (74), with what would fit, when it
+/// is more than --max-output. Without --max-output, files of an earlier attempt do not count: their
+/// space is already allocated.
 void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        JobContext context);
 
-/// What a result says of itself.
+/// The attributes of a result.
 FileAttributes attributes_of(const Plan& plan);
 
-/// What a view shows: no part of a run without a matrix.
+/// The parts that a view shows: none without a matrix.
 std::vector<PartLayout> shown_layouts(const PartSet& parts);
 
-/// A map of the size that a plan asks for, without numbers.
+/// A block map of the size of a plan, without values.
 BlockMap empty_block_map(const Plan& plan);
 
-/// The room that the names of a plan take.
+/// The widths of the ids of a plan.
 IdWidths id_widths(const Plan& plan);
 
 }  // namespace bulksim

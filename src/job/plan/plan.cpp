@@ -18,7 +18,8 @@ constexpr std::int64_t kLeastTileItems = 1024;
 constexpr std::int64_t kEnoughTileColumns = 32;
 
 // About nanoseconds on one core: a pair is written in 2, a nonzero read and inverted in 10, a
-// useful multiply-add done in half of one. Fixed for good: they are part of what a plan means.
+// useful multiply-add done in half of one. Never change them: they are part of the meaning of a
+// plan.
 constexpr std::int64_t kPairWeight = 4;
 constexpr std::int64_t kNonzeroWeight = 20;
 constexpr std::int64_t kWorkWeight = 1;
@@ -30,7 +31,7 @@ std::int64_t common_columns(const JobConfig& config, const Surveys& surveys) {
     throw Error(ExitCode::kDataError,
                 "'" + config.query_path() + "' has " + std::to_string(queries) + " columns and '" +
                     config.items + "' has " + std::to_string(items) +
-                    "; if the narrower side only lacks empty columns, say --pad-dims");
+                    "; if the narrower side only lacks empty columns, use --pad-dims");
   }
   return std::max(items, queries);
 }
@@ -39,42 +40,42 @@ void check_zero_rows(const JobConfig& config, const std::string& path, const Inp
   if (config.zero_rows != ZeroRows::kError || survey.counts.zero_rows == 0) return;
   throw Error(ExitCode::kDataError, "'" + path + "' has " +
                                         std::to_string(survey.counts.zero_rows) +
-                                        " rows without values, and --zero-rows error refuses them");
+                                        " empty rows, and --zero-rows error refuses them");
 }
 
 TileShape choose_tile(const JobConfig& config, MatrixShape shape) {
   if (!config.tile) return default_tile(shape);
-  // a tile larger than the matrix would only be padding
+  // a tile larger than the matrix would only add padding
   return {std::min(config.tile->queries, std::max<std::int64_t>(shape.queries, 1)),
           std::min(config.tile->items, std::max<std::int64_t>(shape.items, 1))};
 }
 
-/// The two products that every size follows from stay in 64 bits.
+/// The two products from which every size follows fit in 64 bits.
 void check_extent(const Surveys& surveys) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(surveys.queries.rows, surveys.items.rows, &bytes) ||
       __builtin_mul_overflow(bytes, std::int64_t{8}, &bytes)) {
     throw Error(ExitCode::kIoError, std::to_string(surveys.queries.rows) + " x " +
                                         std::to_string(surveys.items.rows) +
-                                        " values are more than any file system holds");
+                                        " values are more than any file system can hold");
   }
 }
 
-/// A row without values makes all its cells NaN; a cell of two such rows counts once.
+/// An empty row makes all its cells NaN; a cell of two such rows counts once.
 std::int64_t cells_without_cosine(const Surveys& surveys) {
   const std::int64_t queries = surveys.queries.counts.zero_rows;
   const std::int64_t items = surveys.items.counts.zero_rows;
   return queries * surveys.items.rows + items * surveys.queries.rows - queries * items;
 }
 
-/// Throws Error (64) for wishes that these inputs cannot fulfil. Where both sides are the same
-/// rows, each pair is looked for once; lists of the best are not mirrored: the floor of its query
-/// leaves out three quarters of the work of a pair, the lower floor of both its rows next to none.
+/// Throws Error (64) for options that these inputs cannot satisfy. Where both sides are the same
+/// rows, each pair is searched once; top-k lists are not mirrored: the threshold of its query
+/// avoids three quarters of the work of a pair, the lower threshold of its two rows almost none.
 PairFilterSpec checked_filter(PairFilterSpec filter, const JobConfig& config, MatrixShape shape) {
   if (config.zero_rows == ZeroRows::kNan) {
     throw Error(ExitCode::kUsage,
-                "--zero-rows nan belongs to the full matrix: NaN is in no list of pairs (say "
-                "--zero-rows zero or error)");
+                "--zero-rows nan applies only to the full matrix, because pairs cannot be NaN: use "
+                "--zero-rows zero or error");
   }
   if (filter.keep != Keep::kAll && shape.items > kMostRankedItems) {
     throw Error(ExitCode::kUsage, "--top-k and --sample-per-query take at most 2^32 items");

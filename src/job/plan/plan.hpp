@@ -15,7 +15,7 @@
 
 namespace bulksim {
 
-/// Which tiles are computed, where not all are: those with a block that an estimate chooses.
+/// Which tiles are computed, where not all are: those with a block that an estimate selects.
 struct TileSelection {
   Selection blocks;
   std::int64_t stride = 8;
@@ -24,8 +24,8 @@ struct TileSelection {
   bool operator==(const TileSelection&) const = default;
 };
 
-/// All that decides the bytes of a result, and nothing else: not the number of ranks, the backend,
-/// hosts, paths or times.
+/// Everything that decides the bytes of a result, and nothing else: not the number of ranks, nor
+/// the backend, hosts, paths or times.
 struct Plan {
   Digest queries;  ///< content of the inputs
   Digest items;
@@ -35,20 +35,20 @@ struct Plan {
   FixedPoint arithmetic;
   double error_bound = 0.0;  ///< proven, for any pair of these rows; absolute
   ValueType value_type = ValueType::kFloat32;
-  /// Cells of rows without values, under --zero-rows nan, or of tiles that are not selected.
+  /// Cells of empty rows, under --zero-rows nan, or of tiles that are not selected.
   std::int64_t nan_cells = 0;
   ZeroRows zero_rows = ZeroRows::kZero;
-  std::optional<PairFilterSpec> filter;  ///< the pairs wanted; none: the full matrix
+  std::optional<PairFilterSpec> filter;  ///< the requested pairs; none: the full matrix
   Mode mode = Mode::kFull;
-  std::optional<double> softmax_scale;  ///< of the block sums; none: they are not formed
+  std::optional<double> softmax_scale;  ///< of the block sums; none: they are not computed
   std::optional<TileSelection> selection;
-  std::optional<IdInfo> query_ids;  ///< names that the result holds
+  std::optional<IdInfo> query_ids;  ///< ids in the result
   std::optional<IdInfo> item_ids;
   std::optional<Digest> vocabulary;  ///< of the terms of the columns
 
   bool operator==(const Plan&) const = default;
 
-  /// Whether the result holds /similarity.
+  /// Whether the result contains /similarity.
   bool has_matrix() const { return !filter && mode == Mode::kFull; }
   /// Whether NaN may be in it.
   bool has_nan() const { return zero_rows == ZeroRows::kNan || selection; }
@@ -66,20 +66,20 @@ std::string metric_name(Metric metric);
 
 /// Makes the plan; the choice follows from the inputs and the options alone.
 ///
-/// Throws Error (65) when the dimensions differ, when a row without values is refused, when rows
-/// are too long for a proven 1e-6 or dot products too large, and Error (64) when a tile makes an
-/// HDF5 chunk of 4 GiB or more.
+/// Throws Error (65) when the dimensions differ, when an empty row is refused, when rows are too
+/// long for a proven 1e-6 or dot products too large, and Error (64) when a tile makes an HDF5 chunk
+/// of 4 GiB or more.
 Plan make_plan(const JobConfig& config, const Surveys& surveys);
 
 /// Items per tile = 4,096, smaller powers of two down to 1,024 when there would be fewer than 32
 /// columns of tiles; never more than the matrix has.
 TileShape default_tile(MatrixShape shape);
 
-/// The larger of 8 and one per 16 GiB of output, at most 240 and at most one a column of tiles.
+/// The larger of 8 and one per 16 GiB of output, at most 240 and at most one per column of tiles.
 std::int64_t default_parts(MatrixShape shape, std::int64_t tile_columns);
 
-/// Predicted cost of each column of tiles, in fixed integer weights so that any machine cuts the
-/// same parts.
+/// Predicted cost of each column of tiles, with fixed integer weights, so that every machine makes
+/// the same parts.
 std::vector<std::int64_t> tile_column_costs(const TileGrid& grid, const InputSurvey& items);
 
 }  // namespace bulksim

@@ -9,8 +9,8 @@
 
 namespace bulksim {
 
-/// A folder beside the output for what a plan or an estimate needs on disk; it is gone afterwards.
-/// Rank 0 puts things there.
+/// A temporary folder beside the output for the files of a plan or an estimate. Rank 0 writes to
+/// it.
 class PlanFolder {
  public:
   /// A collective.

@@ -26,7 +26,7 @@ JsonObject side_json(std::int64_t rows, const Digest& content, const std::option
   return json;
 }
 
-/// Numbers of float32 are numbers of float64: they come back with the same bits.
+/// Every float32 is exact as a float64: it is read back with the same bits.
 JsonObject filter_json(const PairFilterSpec& filter) {
   JsonObject json;
   if (std::isfinite(filter.at_least)) json.add("at_least", static_cast<double>(filter.at_least));

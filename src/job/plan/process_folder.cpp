@@ -40,7 +40,7 @@ void ProcessFolder::remove() {
   }
 }
 
-/// Of all these folders on this machine.
+/// The start of the names of all these folders on this machine.
 std::string ProcessFolder::prefix() const {
   const std::string machine = self_.process_space();
   return ".bulksim-" + digest_of(std::as_bytes(std::span(machine))).hex().substr(0, 8) + "-";

@@ -8,11 +8,11 @@
 
 namespace bulksim {
 
-/// A hidden folder in `place` for what one process needs for a while; it goes with this object.
-/// What killed processes of this machine have left there goes when it is named.
+/// A hidden folder in `place` for temporary files of one process, removed with this object. The
+/// constructor removes leftovers of killed processes of this machine.
 class ProcessFolder {
  public:
-  /// Only names the folder: it is made by who puts something there.
+  /// Only chooses the name: the folder is created by the code that writes to it.
   ProcessFolder(FileCalls& calls, const std::string& place, Log& log);
   ~ProcessFolder() { remove(); }
   ProcessFolder(const ProcessFolder&) = delete;

@@ -41,7 +41,7 @@ std::optional<std::int64_t> number_in(const std::string& file) {
   return std::nullopt;
 }
 
-/// Memory that the control group still leaves; version 2, then version 1.
+/// Memory that the control group still allows; version 2, then version 1.
 std::int64_t cgroup_memory_left() {
   const std::string root = "/sys/fs/cgroup/";
   for (const auto& [limit, used] :
@@ -53,7 +53,7 @@ std::int64_t cgroup_memory_left() {
   return kUnlimited;
 }
 
-/// Cores that the control group's quota pays for.
+/// Cores that the quota of the control group allows.
 int cgroup_cores() {
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
   double quota = 0;
@@ -88,7 +88,7 @@ Affinity affinity() {
   return result;
 }
 
-/// How many ranks say the same text as this one.
+/// Number of ranks with the same text as this one.
 int ranks_alike(Communicator& comm, const std::string& text) {
   std::ostringstream all;
   for (const auto& one : comm.gather(std::as_bytes(std::span(text)))) {

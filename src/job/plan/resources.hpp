@@ -13,9 +13,9 @@ struct RankResources {
   int threads = 1;
   int cores = 1;            ///< cores that the affinity mask and the cgroup quota leave
   std::int64_t memory = 0;  ///< bytes that this rank may use
-  std::int64_t held = 0;    ///< bytes of memory that it holds already
-  std::int64_t peak = 0;    ///< bytes that it held at most so far
-  std::optional<CudaDevice> device = std::nullopt;  ///< what it computes with, if not its cores
+  std::int64_t held = 0;    ///< bytes of memory in use already
+  std::int64_t peak = 0;    ///< peak bytes of memory so far
+  std::optional<CudaDevice> device = std::nullopt;  ///< none: it computes on its cores
 };
 
 /// Without `threads`, the cores of the affinity mask or the cgroup quota, shared by the ranks of

@@ -15,8 +15,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr double kTransferSeconds = 0.1;  // of the tiles of a chunk on their way down
-constexpr double kShareOfDevice = 0.7;    // of its free memory; as the backend takes it
+constexpr double kTransferSeconds = 0.1;  // to copy the tiles of a chunk from the device
+constexpr double kShareOfDevice = 0.7;    // of its free memory, as in the backend
 
 Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
   std::string table;
@@ -26,7 +26,7 @@ Error too_little_memory(const Schedule& schedule, std::int64_t limit) {
   return Error(ExitCode::kMemory,
                "a rank needs " + bytes_text(schedule.memory_peak()) + " (" + table +
                    ") and may use " + bytes_text(limit) +
-                   "; raise --memory, lower --threads or use fewer ranks a node");
+                   "; raise --memory, lower --threads or use fewer ranks per node");
 }
 
 /// Queries, at 8 bytes per entry, and two item blocks in half of the L2 cache.
@@ -65,7 +65,7 @@ void fit_device_memory(const Plan& plan, const Surveys& surveys, const CudaDevic
   }
 }
 
-/// The first choice on a device, before the memory of the host is looked at.
+/// The first choice on a device, before the memory of the host is checked.
 void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& resources,
                 Schedule& schedule) {
   const CudaDevice& device = *resources.device;
@@ -86,8 +86,8 @@ void fit_device(const Plan& plan, const Surveys& surveys, const RankResources& r
   fit_device_memory(plan, surveys, device, schedule);
 }
 
-/// The first choice on processors: short chunks, so that the threads begin early and end together,
-/// and for each thread one at work and one that waits.
+/// The first choice on the CPU: short chunks, so that the threads begin early and end together, and
+/// two per thread: one being computed and one waiting.
 void fit_processors(const Plan& plan, const RankResources& resources, Schedule& schedule) {
   schedule.chunk_columns = divide_up(kRowBlockRows, plan.grid.tile().items);
   schedule.chunk_limit = "a column of tiles, or 1,024 items";

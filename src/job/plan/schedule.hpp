@@ -17,17 +17,17 @@ namespace bulksim {
 /// Bytes of memory, by what they are for.
 using MemoryTable = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// How one run carries out its plan: nothing here decides a byte of the result.
+/// How a run executes its plan: nothing here affects the bytes of the result.
 struct Schedule {
   std::int64_t chunk_columns = 1;     ///< columns of tiles in a chunk
-  std::string chunk_limit;            ///< what made the chunk no larger
+  std::string chunk_limit;            ///< what limits the chunk
   std::int64_t chunks_in_flight = 2;  ///< in the backend; one more is being read
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
-  std::string query_limit;            ///< what made the batch no larger
-  MemoryTable memory;                 ///< what the run will hold
-  std::int64_t peak_before = 0;       ///< bytes that the survey held at most
+  std::string query_limit;            ///< what limits the batch
+  MemoryTable memory;                 ///< expected memory of the run
+  std::int64_t peak_before = 0;       ///< peak bytes of the survey
 
-  /// Columns of tiles at work at once; as many wait.
+  /// Columns of tiles computed at once; as many wait.
   std::int64_t columns_at_work() const { return chunk_columns * chunks_in_flight / 2; }
   /// Expected peak of the process, in bytes.
   std::int64_t memory_peak() const;
@@ -36,9 +36,9 @@ struct Schedule {
 /// Chooses chunk and query batch so that the expected peak stays within `resources.memory`; throws
 /// Error (71) with the table when even the smallest choice does not.
 ///
-/// On a device three limits more: queries and two item blocks fill at most half of its L2 cache,
-/// the tiles of a chunk come down in at most 0.1 s, and everything takes at most 0.7 of its free
-/// memory.
+/// On a device there are three more limits: queries and two item blocks fill at most half of its L2
+/// cache, the tiles of a chunk are copied in at most 0.1 s, and everything takes at most 0.7 of its
+/// free memory.
 Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys& surveys,
                        const RankResources& resources);
 

@@ -10,11 +10,11 @@
 
 namespace bulksim {
 
-/// The tiles that a plan needs: all, or those with cells that can be wanted.
+/// The tiles that a plan needs: all, or those that can contain requested pairs.
 std::vector<std::int64_t> tiles_of(const Plan& plan);
 
 /// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous
-/// runs of nearly equal predicted cost. A run ends within a column of tiles, or within a part,
+/// ranges of nearly equal predicted cost. A range ends within a column of tiles, or within a part,
 /// where that balances better; a tile has one writer.
 std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_t>& to_do,
                                                    const Plan& plan, const InputSurvey& items,

@@ -19,8 +19,8 @@ struct Before {
   std::int64_t zero_rows = 0;
 };
 
-/// What the current version says of its inputs; nothing when there is none to compare
-/// with, or its report is not whole.
+/// The inputs in the report of the current version; none when there is no version to compare with,
+/// or its report is incomplete.
 std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) {
   if (run.form() != OutputForm::kVersions) return std::nullopt;
   const std::string version = current_version(calls, run.output());
@@ -37,11 +37,11 @@ std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) 
 
 Error refused(const std::string& reason) {
   return Error(ExitCode::kDataError,
-               "the guard refuses to publish: " + reason +
+               "--guard prevents publishing: " + reason +
                    "; the result is kept, and the same command with --accept-change publishes it");
 }
 
-/// Values that are no cosine, in all tiles: those of earlier attempts may not have been looked at.
+/// Values that are not scores, in all tiles: those of earlier attempts may not have been checked.
 std::int64_t count_all_outside(const Publication& publication, FileCalls& calls) {
   if (!publication.parts.has_matrix()) return 0;
   const TileGrid& grid = publication.plan.grid;
@@ -67,12 +67,11 @@ void check_guard(const Publication& publication, const RunDirectory& run, FileCa
                                    : count_all_outside(publication, calls);
   const std::int64_t expected = publication.plan.has_matrix() ? publication.plan.nan_cells : 0;
   if (outside != expected) {
-    throw refused(
-        std::to_string(outside) +
-        (publication.plan.arithmetic.metric == Metric::kDot
-             ? " values are no dot products (NaN, or infinite)"
-             : " values are no cosines (NaN, or outside of [-1, 1])") +
-        (expected > 0 ? ", and rows without values explain " + std::to_string(expected) : ""));
+    throw refused(std::to_string(outside) +
+                  (publication.plan.arithmetic.metric == Metric::kDot
+                       ? " values are not dot products (NaN or infinite)"
+                       : " values are not cosines (NaN or outside of [-1, 1])") +
+                  (expected > 0 ? ", and empty rows explain " + std::to_string(expected) : ""));
   }
   check_guard_of_inputs(publication.config, publication.plan, publication.zero_rows, run, calls);
 }
@@ -85,7 +84,7 @@ void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64
   const MatrixShape shape = plan.grid.shape();
   if (static_cast<double>(shape.items) < kLeastShareOfItems * static_cast<double>(before->items)) {
     throw refused("there are " + std::to_string(shape.items) +
-                  " items, and the version before has " + std::to_string(before->items));
+                  " items, and the previous version has " + std::to_string(before->items));
   }
   const auto share = [](std::int64_t some, std::int64_t all) {
     return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
@@ -93,7 +92,7 @@ void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64
   if (share(zero_rows, shape.items + shape.queries) >
       share(before->zero_rows, before->rows) + kMostNewZeroRows) {
     throw refused(std::to_string(zero_rows) +
-                  " rows have no values, and in the version before it were " +
+                  " rows are empty, and in the previous version there were " +
                   std::to_string(before->zero_rows));
   }
 }

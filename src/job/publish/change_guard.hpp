@@ -6,12 +6,13 @@
 
 namespace bulksim {
 
-/// Holds the inputs of a result against those of the version before it. Throws Error (65) for a
-/// fifth of the items less, or over 1 % zero rows more. Does nothing without --guard.
+/// Compares the inputs of a result with those of the previous version. Throws Error (65) when a
+/// fifth of the items is missing, or the share of empty rows grows by more than 1 %. Does nothing
+/// without --guard.
 void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64_t zero_rows,
                            const RunDirectory& run, FileCalls& calls);
 
-/// The same, and throws for values that are no cosine.
+/// The same, and throws for values that are not scores.
 void check_guard(const Publication& publication, const RunDirectory& run, FileCalls& calls);
 
 }  // namespace bulksim

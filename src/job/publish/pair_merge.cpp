@@ -10,12 +10,12 @@ constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
 
 }  // namespace
 
-/// What a run holds for a row of tiles, on its way through these rows.
+/// The segment of a tile, and the position in it while the rows of a row of tiles are merged.
 struct PairMerge::Source {
   std::int64_t tile = 0;
   std::int64_t first_partner = 0;
   std::vector<std::uint32_t> counts = {};  ///< by row
-  std::int64_t next = 0;                   ///< pair of the run
+  std::int64_t next = 0;                   ///< pair of the segment
   std::vector<std::uint32_t> items = {};
   std::vector<float> scores = {};
   std::size_t at = 0;  ///< within items

@@ -15,11 +15,11 @@ namespace bulksim {
 /// Order of the pairs of one query.
 enum class PairOrder {
   kByItem,
-  kByScore,  ///< descending, ties by item
+  kByScore,  ///< descending; by item number where scores are equal
 };
 
-/// Puts the segments of all tiles together, query by query. Memory: a few million pairs, or those
-/// of the fullest row where there are more.
+/// Merges the segments of all tiles, query by query. Memory: a few million pairs, or those of the
+/// longest row if it has more.
 class PairMerge {
  public:
   /// All must outlive the merge.

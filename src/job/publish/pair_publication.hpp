@@ -11,24 +11,24 @@
 
 namespace bulksim {
 
-/// What is published of a run that looked for pairs.
+/// The inputs of the publication of pairs.
 struct PairPublication {
   const Plan& plan;
   const PairSegments& segments;
   const std::vector<std::int64_t>& row_offsets;  ///< of the merged rows
   std::function<ResultIds()> ids;
   std::string report_json;
-  /// Throws when the output is not ours any more; called before each step.
+  /// Throws when the lease of the output is lost; called before each step.
   std::function<void()> still_ours;
 };
 
 /// Name of the group that holds the pairs of a plan.
 std::string pair_group(const PairFilterSpec& filter);
 
-/// Bytes of the result in its form.
+/// Bytes of the result in its format.
 std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets);
 
-/// Merges the runs into the result, and publishes it. Returns the path that a reader opens.
+/// Merges the segments into the result, and publishes it. Returns the path that a reader opens.
 std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls);
 
 }  // namespace bulksim

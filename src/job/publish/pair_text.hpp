@@ -9,13 +9,13 @@
 
 namespace bulksim {
 
-/// Lines of a text with pairs.
+/// Formats of pairs as text.
 enum class PairText {
-  kTsv,   ///< query, item, score, tabs between, and a first line that says so
+  kTsv,   ///< query, item, score, separated by tabs, after a header line
   kTrec,  ///< query Q0 item rank score bulksim
 };
 
-/// Makes text of pairs, with the ids of rows where there are any, and hands it over line by line.
+/// Formats pairs as text, with the ids of rows where there are any, and passes on each line.
 class PairTextWriter {
  public:
   using TakeLine = std::function<void(std::string_view line)>;

@@ -16,7 +16,7 @@ namespace bulksim {
 
 namespace {
 
-/// A single file holds its index of tiles itself, and a digest of the index.
+/// A single-file result contains its index of tiles and a digest of the index.
 void finish_single_file(const RunDirectory& run, const Publication& publication, FileCalls& calls) {
   const std::string path = run.part_path(0);
   const PartLayout& layout = publication.parts.layouts.front();
@@ -35,7 +35,7 @@ void finish_single_file(const RunDirectory& run, const Publication& publication,
   file.sync();
 }
 
-/// Looks at tiles and partials once more, before anybody else does.
+/// Reads tiles and partials back before they are published.
 void read_back(const Publication& publication, FileCalls& calls) {
   if (publication.config.read_back == ReadBack::kNone) return;
   const TileGrid& grid = publication.plan.grid;
@@ -49,8 +49,8 @@ void read_back(const Publication& publication, FileCalls& calls) {
   const TileId id = grid.id(damaged.front());
   throw Error(ExitCode::kDataError,
               "tile " + std::to_string(id.row) + "," + std::to_string(id.column) +
-                  " reads otherwise than it was written: this storage loses data, nothing was "
-                  "published; the same command computes the damaged tiles again");
+                  " differs from what was written: this storage loses data; nothing was published, "
+                  "and the same command computes the damaged tiles again");
 }
 
 }  // namespace

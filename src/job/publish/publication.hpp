@@ -16,26 +16,27 @@
 
 namespace bulksim {
 
-/// What is published, and under which conditions.
+/// The inputs of the publication of a matrix.
 struct Publication {
   const JobConfig& config;
   const Plan& plan;
   const PartSet& parts;
   const std::vector<Digest>& digests;
-  std::optional<std::int64_t> outside;  ///< values that are no cosine, where they were counted
+  std::optional<std::int64_t> outside;  ///< values that are not scores, where they were counted
   std::int64_t zero_rows = 0;           ///< of both inputs
-  std::function<ResultIds()> ids;       ///< those that the plan knows
+  std::function<ResultIds()> ids;       ///< those of the plan
   std::string report_json;
   int threads = 1;
-  /// Throws when the output is not ours any more; called before each step.
+  /// Throws when the lease of the output is lost; called before each step.
   std::function<void()> still_ours = [] {};
-  const BlockMap* blocks = nullptr;  ///< where they are formed
+  const BlockMap* blocks = nullptr;  ///< null without block sums
 };
 
-/// Writes what a reader needs beside the tiles (similarity.h5 or attributes, tiles.idx, report,
-/// manifest), reads back what it is asked to, holds the result against the version before, and
-/// publishes the run. Returns the path that a reader opens. Throws Error (65) when a tile reads
-/// differently, or when a guard refuses: all is kept then, and --accept-change publishes it.
+/// Writes what a reader needs in addition to the tiles (similarity.h5 or attributes, tiles.idx,
+/// report, manifest), reads back tiles as --verify requests, compares the result with the previous
+/// version, and publishes the run. Returns the path that a reader opens. Throws Error (65) when a
+/// tile differs from what was written, or when --guard prevents publishing: everything is then
+/// kept, and --accept-change publishes it.
 std::string publish(RunDirectory& run, const Publication& publication, FileCalls& calls);
 
 }  // namespace bulksim

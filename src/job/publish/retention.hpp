@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-/// After a publication: removes the versions that are too many. A failure is a warning.
+/// Removes versions beyond the limit, after a publication. A failure is a warning.
 void retire_old_versions(const JobConfig& config, const RunDirectory& run, JobContext context);
 
 }  // namespace bulksim

@@ -18,14 +18,14 @@ namespace bulksim {
 
 namespace {
 
-/// Bytes that a tile puts on the disk.
+/// Bytes of a tile on disk.
 std::int64_t bytes_of_a_tile(const TileTask& work) {
   const TileGrid& grid = work.setup.plan.grid;
   return (work.parts.has_matrix() ? work.parts.layouts.front().tile_bytes : 0) +
          (work.parts.has_partials() ? partial_section_bytes(grid) : 0);
 }
 
-/// Writes tiles that are not selected: NaN in every cell that exists.
+/// Writes tiles that are not selected, with NaN in every cell.
 void write_nan(const TileGrid& grid, const std::vector<std::int64_t>& tiles, TileSink& sink) {
   const auto writer = sink.make_writer();
   const TileShape shape = grid.tile();
@@ -43,7 +43,7 @@ void write_nan(const TileGrid& grid, const std::vector<std::int64_t>& tiles, Til
   }
 }
 
-/// False when the tiles were left at a border, because a stop was requested.
+/// False when it ended at a tile border because a stop was requested.
 bool streamed_all(const TileTask& work, SimilarityBackend& backend, RunSink& sink) {
   std::vector<std::int64_t> selected;
   std::vector<std::int64_t> others;

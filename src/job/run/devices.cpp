@@ -12,7 +12,7 @@ namespace bulksim {
 
 namespace {
 
-/// What a rank has found: its device, or why it has none.
+/// The device of a rank, or why it has none.
 struct Finding {
   std::optional<CudaDevice> device;
   std::string why_not;
@@ -27,7 +27,7 @@ Finding look_for_device(JobContext context) {
   }
 }
 
-/// One line of every rank, at every rank.
+/// The lines of all ranks, at every rank.
 std::vector<std::string> exchange_lines(Communicator& comm, const std::string& line) {
   std::string all;
   for (const auto& one : comm.gather(std::as_bytes(std::span(line)))) {
@@ -71,11 +71,13 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
   const std::string why =
       at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
   if (config.backend == BackendWish::kCuda) {
-    throw CollectiveError(ExitCode::kUnavailable, "--backend cuda cannot be had: " + why +
-                                                      " (say --backend cpu, or run where each rank "
-                                                      "sees a GPU and its driver)");
+    throw CollectiveError(
+        ExitCode::kUnavailable,
+        "--backend cuda is not available: " + why +
+            " (use --backend cpu, or run where every rank has a GPU and its driver)");
   }
-  context.log.info("backend", "computing on the CPU: " + why, {{"backend", "cpu"}});
+  context.log.info("backend", "computing on the CPU", {{"backend", "cpu"}});
+  context.log.detail("no_device", "no GPU is used: " + why);
   return {};
 }
 

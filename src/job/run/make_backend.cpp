@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-/// What a program that fails on purpose does to finished values before they are checked.
+/// Changes finished values before they are checked, in a build with failpoints.
 std::function<void(TileId, std::span<float>)> before_checks() {
   auto spoil = failing_values("tile.values");
   if (!spoil) return nullptr;

@@ -23,7 +23,7 @@ namespace bulksim {
 
 namespace {
 
-/// A trial costs a second: below this, a run does not take many more.
+/// A trial takes a second: below this size, a run does not take much longer.
 constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
 
 /// Adds the digests of the tiles that all ranks have computed to those of earlier attempts, at
@@ -43,7 +43,7 @@ void gather_digests(const std::vector<std::int64_t>& tiles, const std::vector<Di
   }
 }
 
-/// The tiles that are not to do, of which each rank takes some.
+/// The tiles that were done before.
 std::vector<std::int64_t> done_before(const std::vector<std::int64_t>& to_do, std::int64_t count) {
   std::vector<std::int64_t> tiles;
   auto next = to_do.begin();
@@ -57,7 +57,7 @@ std::vector<std::int64_t> done_before(const std::vector<std::int64_t>& to_do, st
   return tiles;
 }
 
-/// One run, step by step; what a step finds out the next ones use.
+/// One run, step by step; later steps use the results of earlier ones.
 class MatrixRun {
  public:
   MatrixRun(const SeedStaging& seed, RunSession& session) : seed_(seed), session_(session) {}
@@ -77,7 +77,7 @@ class MatrixRun {
   RunSession& session_;
   PartSet parts_;
   TilesLeft work_;
-  std::int64_t outside_ = 0;  ///< values of this attempt that are no cosine
+  std::int64_t outside_ = 0;  ///< values of this attempt that are not scores
   std::optional<BlockMap> blocks_;
 };
 
@@ -139,7 +139,7 @@ void MatrixRun::compute() {
   if (parts_.has_partials()) sum_blocks(tiles);
 }
 
-/// `tiles` are those that this rank has computed; with those of earlier attempts each has one rank.
+/// `tiles` are those that this rank computed; those of earlier attempts are shared among the ranks.
 void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
   session_.timer.begin("block sums");
   Communicator& comm = session_.comm();

@@ -30,8 +30,8 @@ enum class MetricsPlace { kOutputToo, kFileOnly };
 
 /// Writes the metrics of a run, at rank 0. Never throws: a failure is a warning.
 ///
-/// OUT/metrics.prom is written where OUT is an output folder of ours. A run that found its output
-/// in use, or its result published already, leaves OUT as it is and writes --metrics-file only.
+/// OUT/metrics.prom is written where OUT is an output folder. A run that found its output in use,
+/// or its result published already, leaves OUT as it is and writes --metrics-file only.
 void write_metrics(const JobConfig& config, RunMetrics metrics, MetricsPlace place,
                    JobContext context);
 

@@ -26,7 +26,7 @@ namespace bulksim {
 
 namespace {
 
-/// One run, step by step; what a step finds out the next ones use.
+/// One run, step by step; later steps use the results of earlier ones.
 class PairsRun {
  public:
   explicit PairsRun(RunSession& session) : session_(session) {}
@@ -64,7 +64,7 @@ std::string PairsRun::run() {
   return session_.publish([this] { return publish_as_rank_0(); });
 }
 
-/// Bytes that the result may take.
+/// The largest size of the result in bytes.
 std::int64_t output_limit(const JobConfig& config, JobContext context) {
   if (config.max_output) return *config.max_output;
   const std::int64_t free =
@@ -77,7 +77,7 @@ std::string PairsRun::limit_text() const {
          bytes_text(limit_);
 }
 
-/// The size of lists of the best is known; that of the others turns out.
+/// The size of top-k lists is known in advance; that of other pairs is not.
 void PairsRun::check_known_size() {
   limit_ = output_limit(session_.config, session_.context);
   const PairFilterSpec& filter = *plan().filter;
@@ -142,7 +142,7 @@ Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64
                "the pairs will take about " + bytes_text(static_cast<std::int64_t>(expected)) +
                    " (" + std::to_string(static_cast<std::int64_t>(expected) / kPairBytes) +
                    " pairs) and " + limit_text() +
-                   "; raise --max-output to go on, or take a higher --threshold or --top-k");
+                   "; raise --max-output to resume, or use a higher --threshold or --top-k");
 }
 
 void PairsRun::log_bounds() {
@@ -154,12 +154,12 @@ void PairsRun::log_bounds() {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };
   const std::string text = formatted(
-      "bounds: %.1f %% of the cells skipped in whole blocks, %.2f %% computed exactly; "
-      "%.1f %% of the multiply-adds done",
+      "upper bounds on the scores ruled out %.1f %% of the cells in whole blocks; %.2f %% were "
+      "computed exactly, with %.1f %% of the multiply-adds of all cells",
       percent(sums[1], sums[0]), percent(sums[2], sums[0]),
       sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
-  session_.context.log.info("bounds", text,
-                            {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
+  session_.context.log.detail("bounds", text,
+                              {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
 }
 
 std::string PairsRun::publish_as_rank_0() {
@@ -170,10 +170,9 @@ std::string PairsRun::publish_as_rank_0() {
                               plan().id(), plan().grid);
   for (const std::int64_t tile : work_.to_do) {
     if (segments.has(tile)) continue;
-    throw Error(ExitCode::kDataError,
-                "the pairs of tile " + std::to_string(tile) +
-                    " read otherwise than they were written: this storage loses data; the same "
-                    "command computes them again");
+    throw Error(ExitCode::kDataError, "the pairs of tile " + std::to_string(tile) +
+                                          " differ from what was written: this storage loses data; "
+                                          "run the same command to compute them again");
   }
   const auto row_offsets = PairMerge(segments, plan().grid, *plan().filter).row_offsets();
   session_.report.output_bytes = pair_result_bytes(plan(), row_offsets);

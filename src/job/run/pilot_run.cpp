@@ -24,14 +24,14 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr double kShortest = 1e-6;           // seconds
-constexpr std::int64_t kTilesOfAColumn = 4;  // enough to share the work that is done once for each
+constexpr std::int64_t kTilesOfAColumn = 4;  // enough to spread the work done once per column
 
-/// An open file without a name: nothing is left of it, whatever happens.
+/// An open file without a name: nothing of it is left over, however the process ends.
 File unnamed_file(FileCalls& calls, const std::string& folder) {
   try {
     return File::open(calls, folder, O_TMPFILE | O_RDWR, 0600);
   } catch (const Error&) {
-    // not every file system has O_TMPFILE: a file that loses its name at once
+    // not every file system has O_TMPFILE: create a file and unlink it at once
     const std::string path = folder + "/.bulksim-trial-" + std::to_string(getpid());
     File file = File::open(calls, path, O_CREAT | O_EXCL | O_RDWR, 0600);
     calls.unlink(path.c_str());
@@ -81,8 +81,8 @@ double sum(double bytes, Communicator& comm) {
   return static_cast<double>(whole[0]);
 }
 
-/// What one rank measured: two samples of tiles, so that what is done once a run can be told from
-/// what is done for each tile.
+/// What one rank measured: two samples of tiles, which separate the work done once per run from the
+/// work per tile.
 struct Samples {
   std::vector<std::int64_t> small;
   std::vector<std::int64_t> large;
@@ -159,8 +159,8 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
   return samples;
 }
 
-/// For `tiles`, when `fixed` seconds go to what is done once and `sample` to that and `sampled`
-/// tiles.
+/// Seconds for `tiles`, when the work done once takes `fixed` seconds, and that work and `sampled`
+/// tiles take `sample` seconds.
 double extended(double fixed, double sample, std::size_t sampled, std::size_t tiles) {
   if (sampled == 0) return sample;
   return sample + std::max(0.0, sample - fixed) / static_cast<double>(sampled) *
@@ -197,7 +197,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   trial.seconds = trial.compute_seconds;
   if (setup.plan.filter) return trial;
   const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
-  // what was written over another time went to the disk only once
+  // bytes that were overwritten went to the disk only once
   const double to_disk =
       sum(std::min(samples.written_tiles() * tile_bytes, samples.reserved_bytes), comm);
   const double sync_seconds = maximum(samples.sync_seconds, comm);

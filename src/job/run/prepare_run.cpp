@@ -23,7 +23,7 @@ struct PreparedPaths {
   std::string items;
 };
 
-/// Rank 0 imports, everybody learns where it is.
+/// Rank 0 imports, and all ranks get the path.
 PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_folder,
                              JobContext context) {
   Communicator& comm = context.mpi.world();
@@ -60,7 +60,7 @@ SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobC
   return inputs;
 }
 
-/// Rank 0 decides, everybody learns.
+/// Rank 0 decides for all ranks.
 Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& surveys,
                    JobContext context) {
   Communicator& comm = context.mpi.world();
@@ -76,12 +76,12 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
   return Plan::from_json(broadcast_text(comm, text));
 }
 
-/// What was put in order before it was computed with.
+/// Logs the irregularities that were removed from the inputs.
 void log_irregular(const Surveys& surveys, Log& log) {
   CanonicalizationCounts counts = surveys.queries.counts;
   counts += surveys.items.counts;
   if (counts.all_canonical()) return;
-  log.info("irregular", "put in order: " + counts.text(),
+  log.info("irregular", "irregular rows were made canonical: " + counts.text(),
            {{"unsorted_rows", counts.unsorted_rows},
             {"duplicates", counts.duplicates},
             {"explicit_zeros", counts.explicit_zeros}});
@@ -91,7 +91,7 @@ void log_devices(const std::vector<std::string>& devices, Log& log) {
   if (devices.empty()) return;
   const std::string others =
       devices.size() == 1 ? ""
-                          : "; " + std::to_string(devices.size()) + " ranks with a device each";
+                          : "; " + std::to_string(devices.size()) + " ranks with one device each";
   log.info("backend", "computing on " + devices.front() + others,
            {{"backend", "cuda"}, {"device", devices.front()}});
 }
@@ -153,16 +153,17 @@ void log_plan(const RunSetup& setup, Log& log) {
     log.info(
         "zero_rows",
         std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
-            " items have no values: their scores are " +
+            " items are empty: their scores are " +
             (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
                                               : "0, also with themselves"),
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
   log_irregular(setup.surveys, log);
   log_devices(setup.devices.all, log);
-  log.detail("memory",
-             "a rank is expected to hold at most " + bytes_text(setup.schedule.memory_peak()),
-             {{"bytes", setup.schedule.memory_peak()}});
+  log.detail(
+      "memory",
+      "the expected peak memory per rank is at most " + bytes_text(setup.schedule.memory_peak()),
+      {{"bytes", setup.schedule.memory_peak()}});
 }
 
 }  // namespace bulksim

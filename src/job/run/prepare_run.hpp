@@ -24,20 +24,20 @@ struct RunSetup {
   Devices devices;
   RankResources resources;
   Schedule schedule;
-  std::optional<BlockMap> estimate;  ///< that tiles were selected by, and its choice
+  std::optional<BlockMap> estimate;  ///< by which tiles were selected, with the selection
   std::vector<char> left_out;        ///< by number of the tile: 1 for those not selected; or empty
 };
 
 /// Whether an input has to be imported before it can be read by ranges of rows. Throws Error (66)
-/// when there is none of that name and Error (65) when its format is not known. A collective.
+/// when it does not exist and Error (65) when its format is not known. A collective.
 bool needs_import(const JobConfig& config, JobContext context);
 
-/// Imports what has to be into `import_folder`, opens and surveys the inputs, lets rank 0 make the
-/// plan, and chooses how this run carries it out. A collective; fails on all ranks alike.
+/// Imports inputs into `import_folder` where needed, opens and surveys them, makes the plan at rank
+/// 0, and chooses the schedule of this run. A collective; fails on all ranks alike.
 RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, JobContext context,
                     PhaseTimer& timer);
 
-/// Says what is going to be computed.
+/// Logs what will be computed.
 void log_plan(const RunSetup& setup, Log& log);
 
 }  // namespace bulksim

@@ -34,9 +34,9 @@ void remove_stale_work(const JobConfig& config, const RunDirectory& run, JobCont
     context.log.warning("stale_kept", failure);
 }
 
-/// Makes or takes up the staging folder, at rank 0, and removes unfinished work of other plans that
-/// is too old. What lies in the folder when there are tiles to look at; otherwise nothing, and
-/// `left` says why.
+/// Creates or resumes the staging folder, at rank 0, and removes unfinished work of other plans
+/// that is too old. Returns the contents of the folder when there are tiles to check; otherwise
+/// nothing, and `left` has the reason.
 std::optional<Staged> resume_staging(const JobConfig& config, const Plan& plan, RunDirectory& run,
                                      JobContext context, WorkLeft& left) {
   if (config.repeat == Repeat::kReuse) {
@@ -50,7 +50,7 @@ std::optional<Staged> resume_staging(const JobConfig& config, const Plan& plan, 
   return staged;
 }
 
-/// What rank 0 has decided, at every rank. A collective.
+/// The decision of rank 0, at every rank. A collective.
 void share(WorkLeft& left, Communicator& comm) {
   left.result = broadcast_text(comm, left.result);
   std::vector<std::int64_t> numbers{left.finalized ? 1 : 0, left.attempt, left.resumed};
@@ -87,7 +87,7 @@ void preallocate_missing(const Plan& plan, const PartSet& parts, const Recovery&
       Reservation::kNotSupported) {
     context.log.warning("no_reservation",
                         "the file system of '" + config.output +
-                            "' cannot reserve space, so a full disk is only seen while writing");
+                            "' cannot reserve space, so a full disk is noticed only while writing");
   }
 }
 
@@ -103,7 +103,7 @@ void make_parts_writable(const Plan& plan, const PartSet& parts, const Recovery&
   }
 }
 
-/// Tiles that earlier journals name and that are not done: the new attempt says so first.
+/// Tiles in earlier journals that are not done: the new attempt records this first.
 void note_dropped(const Plan& plan, const RunDirectory& run, int attempt, const Recovery& recovery,
                   FileCalls& calls) {
   if (recovery.dropped.empty()) return;
@@ -123,7 +123,7 @@ void log_resumed(const TilesLeft& work, std::int64_t tiles, Log& log) {
   if (work.damaged > 0) {
     log.warning("damaged",
                 std::to_string(work.damaged) +
-                    " tiles of an earlier attempt are not as they were written; they are computed "
+                    " tiles of an earlier attempt differ from what was written; they are computed "
                     "again",
                 {{"tiles", work.damaged}});
   }
@@ -164,7 +164,7 @@ std::string pair_segment_file(const RunDirectory& run, std::int64_t number) {
 
 namespace {
 
-/// Tiles of the plan that have no segment yet, and how many have one.
+/// The tiles of the plan without a segment, and the number of those with one.
 void sort_tiles(const Plan& plan, const PairSegments& segments, PairsLeft& left) {
   for (const std::int64_t tile : tiles_of(plan)) {
     if (segments.has(tile)) {

@@ -18,50 +18,50 @@
 
 namespace bulksim {
 
-/// What an earlier run, or earlier attempts of this one, have left to do; every kind of run has
-/// this, and some have more.
+/// The work left over by an earlier run, or by earlier attempts of this one; common to all kinds of
+/// runs.
 struct WorkLeft {
-  std::string result;      ///< not empty: published already, nothing is to do
-  bool finalized = false;  ///< only the publication is to do
+  std::string result;      ///< not empty: published already, nothing to do
+  bool finalized = false;  ///< only the publication is left
   int attempt = 0;
   std::int64_t resumed = 0;         ///< tiles done by earlier attempts
   std::vector<std::int64_t> to_do;  ///< numbers of tiles, ascending
 };
 
-/// Puts what is known of a result into a staging folder, before it is looked at.
+/// Copies the known parts of a result into a staging folder, before the folder is checked.
 using SeedStaging = std::function<void(RunDirectory& run, const Plan& plan, Staged staged)>;
 
-/// What is left to do of a run that fills a matrix.
+/// The work left in a run that fills a matrix.
 struct TilesLeft : WorkLeft {
   std::vector<Digest> digests;  ///< at rank 0: of the tiles that are done, by number
   std::int64_t rehashed = 0;    ///< tiles done by earlier attempts that were read again
-  std::int64_t damaged = 0;     ///< of these, not as they were written
+  std::int64_t damaged = 0;     ///< of these, different from what was written
 };
 
-/// Whether the result of this plan is published; changes nothing. The path at every rank, or "".
+/// The path of the published result of this plan, at every rank, or "". Changes nothing.
 std::string find_published(const JobConfig& config, const Plan& plan, const RunDirectory& run,
                            Communicator& comm);
 
 /// Takes the output for this run: the folder, and its lease at rank 0 (null elsewhere, and without
-/// durability). Throws CollectiveError (73) when somebody else has it.
+/// durability). Throws CollectiveError (73) when another run has it.
 std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, JobContext context);
 
-/// Makes or takes up the staging folder: rank 0 reads the journals, looks at what can be believed,
-/// lays out what is missing, and tells everybody what is to do.
+/// Creates or resumes the staging folder: rank 0 reads the journals, checks the tiles, preallocates
+/// what is missing, and sends the work left to all ranks.
 TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        RunDirectory& run, int threads, const SeedStaging& seed, JobContext context);
 
-/// What is left to do of a run that looks for pairs.
+/// The work left in a run that searches pairs.
 struct PairsLeft : WorkLeft {
   std::int64_t first_file = 0;  ///< number of the first rank's file of this attempt
 };
 
-/// The folder of runs of a plan, and one of its files.
+/// The folder of the pair segments of a plan, and one of its files.
 std::string pair_segments_folder(const RunDirectory& run);
 std::string pair_segment_file(const RunDirectory& run, std::int64_t number);
 
-/// Makes or takes up the staging folder: rank 0 reads the runs that are there and tells everybody
-/// what is to do. A collective.
+/// Creates or resumes the staging folder: rank 0 reads the existing segments and sends the work
+/// left to all ranks. A collective.
 PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
                        JobContext context);
 

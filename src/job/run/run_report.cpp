@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr double kLeastTimed = 0.1;  // seconds; a rate over less says nothing
+constexpr double kLeastTimed = 0.1;  // seconds; a rate over less is meaningless
 
 double seconds_of(const PhaseTimer& timer, const std::string& name) {
   for (const auto& [phase, seconds] : timer.phases()) {
@@ -147,11 +147,11 @@ void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Lo
         {{"tiles", zero_tiles}});
   }
   if (recomputed_tiles > 0) {
-    log.warning("recomputed",
-                std::to_string(recomputed_tiles) +
-                    " tiles failed their checks and were right when computed again: this hardware "
-                    "makes errors",
-                {{"tiles", recomputed_tiles}});
+    log.warning(
+        "recomputed",
+        std::to_string(recomputed_tiles) +
+            " tiles failed their checks and were right when recomputed: this hardware makes errors",
+        {{"tiles", recomputed_tiles}});
   }
 }
 

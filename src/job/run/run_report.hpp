@@ -16,20 +16,20 @@
 
 namespace bulksim {
 
-/// What is worth knowing about a run afterwards. Holds times and hosts, so no manifest lists it.
+/// The report of a run. It contains times and hosts, so it is not in the manifest.
 struct RunReport {
   std::string backend;
-  std::vector<std::string> devices;   ///< of all ranks; none: processors
+  std::vector<std::string> devices;   ///< of all ranks; none: the CPU
   std::string nccl;                   ///< what sums went over, if not over MPI: "NCCL 2.28.9"
   std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
   std::int64_t computed_tiles = 0;    ///< of all ranks after `collect`, in this attempt
   std::int64_t resumed_tiles = 0;     ///< done by earlier attempts
   std::int64_t rehashed_tiles = 0;    ///< of these, read again
-  std::int64_t damaged_tiles = 0;     ///< of these, not as they were written
-  std::int64_t zero_tiles = 0;        ///< computed tiles without a value but 0; of all ranks too
+  std::int64_t damaged_tiles = 0;     ///< of these, different from what was written
+  std::int64_t zero_tiles = 0;  ///< computed tiles with only zeros; of all ranks after `collect`
   int attempt = 1;
-  std::int64_t peak_memory = 0;     ///< bytes, of the rank that held most
-  std::int64_t planned_memory = 0;  ///< bytes, of the rank that expected most
+  std::int64_t peak_memory = 0;     ///< bytes, the maximum over the ranks
+  std::int64_t planned_memory = 0;  ///< bytes, the maximum over the ranks
   std::int64_t output_bytes = 0;
   std::int64_t useful_multiply_adds = 0;
   int ranks = 1;
@@ -39,12 +39,12 @@ struct RunReport {
   Surveys surveys;
   std::string mpi;
 
-  /// What this rank has computed.
+  /// What this rank computed.
   void take(const TileOutcome& outcome);
   /// A collective: sums and maxima over the ranks.
   void collect(const JobConfig& job_config, const RunSetup& setup, MpiEnvironment& environment);
   std::string to_json(const PhaseTimer& timer) const;
-  /// The last lines of a run.
+  /// Logs the last lines of a run.
   void summarize(const PhaseTimer& timer, const std::string& result, Log& log) const;
 };
 

@@ -15,7 +15,7 @@ namespace bulksim {
 
 namespace {
 
-/// Says that there is nothing to do, and what to read.
+/// Logs that there is nothing to do, and what to read.
 void log_published(const std::string& result, Log& log);
 void log_published(const std::string& result, Log& log) {
   log.info("already_there",
@@ -132,7 +132,7 @@ void end_if_stopped(bool stopped, std::int64_t done, std::int64_t resumed, std::
   throw CollectiveError(ExitCode::kTemporary,
                         "stopped at " + std::to_string(100 * (resumed + sums[1]) / tiles) + " %" +
                             (reason.empty() ? "" : " after " + reason) +
-                            "; run the same command to go on");
+                            "; run the same command to resume");
 }
 
 }  // namespace bulksim

@@ -15,8 +15,8 @@ std::string run_compute_seeded(const JobConfig& config, const SeedStaging& seed,
 /// The run of `run_compute_seeded` that fills the whole matrix, block sums, or both.
 std::string run_matrix(const JobConfig& config, const SeedStaging& seed, JobContext context);
 
-/// `run_compute` for a configuration with a cut: finds the pairs that are wanted and publishes them
-/// as one group of one HDF5 file, or as one file of another kind.
+/// `run_compute` for a configuration with a filter: finds the requested pairs and publishes them as
+/// one group of one HDF5 file, or as one file of another format.
 std::string run_pairs(const JobConfig& config, JobContext context);
 
 }  // namespace bulksim

@@ -10,7 +10,8 @@ namespace bulksim {
 
 namespace {
 
-/// Lets a backend finish with the queries before they go, however its work has ended.
+/// Waits until a backend has finished with the queries before they are destroyed, also after an
+/// exception.
 template <class Backend>
 class DrainOnExit {
  public:
@@ -19,7 +20,7 @@ class DrainOnExit {
     try {
       backend_.drain();
     } catch (...) {
-      // what went wrong is under way already
+      // another exception is being thrown already
     }
   }
   DrainOnExit(const DrainOnExit&) = delete;
@@ -29,7 +30,7 @@ class DrainOnExit {
   Backend& backend_;
 };
 
-/// `nan` hears of the rows that go by; it may be null.
+/// `nan` is notified of the rows that are read; it may be null.
 template <class Backend, class Sink>
 void stream_batches(const RunSetup& setup, const std::vector<std::int64_t>& tiles, Backend& backend,
                     Sink& sink, NanForZeroRows* nan) {

@@ -13,15 +13,15 @@
 
 namespace bulksim {
 
-/// What each tile passes on its way to an output: the watchdog, and the policy for rows without
-/// values. Made before a backend, whose threads use it to their end.
+/// What each tile passes on its way to an output: the watchdog, and the policy for empty rows. It
+/// must outlive the backend, whose threads use it.
 class RunSink {
  public:
   /// `output` must outlive the sink.
   RunSink(const Plan& plan, TileSink& output, JobContext context);
 
   TileSink& entrance();
-  /// Null where rows without values have cosine 0.
+  /// Null where empty rows have cosine 0.
   NanForZeroRows* nan() { return nan_ ? &*nan_ : nullptr; }
 
  private:
@@ -30,13 +30,13 @@ class RunSink {
 };
 
 /// Reads, computes and checks these tiles (ascending numbers) and hands them to `sink`, which must
-/// outlive the backend. Reading the next chunk, computing others and writing finished stripes go on
-/// side by side. Throws Stopped at a tile border when a stop was requested; tiles that are at work
-/// may still be finished until the backend is gone.
+/// outlive the backend. Reading the next chunk, computing others and writing finished stripes
+/// overlap. Throws Stopped at a tile border when a stop was requested; tiles in progress may still
+/// be finished until the backend is destroyed.
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   SimilarityBackend& backend, RunSink& sink);
 
-/// The same for the pairs that are wanted.
+/// The same for the requested pairs.
 void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   PairBackend& backend, PairSink& sink);
 

@@ -64,14 +64,14 @@ std::int64_t groups_of_a_block(std::int64_t size, std::int64_t tile, std::int64_
   const bool even = size % stride == 0 && tile % size == 0;
   if (blocks > 1 && !even) {
     throw Error(ExitCode::kUsage, "fine blocks of " + std::to_string(size) +
-                                      " rows are no whole number of groups of --stride " +
+                                      " rows are not a whole number of groups of --stride " +
                                       std::to_string(stride) +
-                                      " (take another --stride or --tile)");
+                                      " rows (use another --stride or --tile)");
   }
   return divide_up(size, stride);
 }
 
-/// The run that computes the groups: block sums alone, one tile a fine block.
+/// The run that computes the groups: block sums alone, one tile per fine block.
 JobConfig config_of_groups(const JobConfig& config, const Plan& plan, std::int64_t stride) {
   const FineGrid fine(plan.grid);
   JobConfig groups = config;

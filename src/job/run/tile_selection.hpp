@@ -10,13 +10,13 @@
 namespace bulksim {
 
 /// The block map of a run, estimated from groups of `stride` rows before anything is computed; at
-/// every rank, the same for any number of them. Throws Error (64) when fine blocks are no whole
+/// every rank, the same for any number of them. Throws Error (64) when fine blocks are not a whole
 /// number of groups. A collective.
 BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::int64_t stride,
                          JobContext context);
 
 /// Estimates the block map of a run and leaves out the tiles without a block that its plan selects:
-/// the plan learns how many cells they have. A collective.
+/// the plan gets the number of their cells. A collective.
 void select_tiles(const JobConfig& config, RunSetup& setup, JobContext context);
 
 }  // namespace bulksim

@@ -15,16 +15,16 @@
 
 namespace bulksim {
 
-/// Hashes finished tiles and writes them, with their partials, one behind the other; starts again
-/// when the file is full.
+/// Hashes finished tiles and writes them, with their partials, one after the other; starts again at
+/// the beginning when the file is full.
 class TrialOutput final : public TileSink {
  public:
-  /// `file` must outlive this and has room for `most` bytes.
+  /// `file` must outlive the sink and has space for `most` bytes.
   TrialOutput(const File& file, ValueType type, std::int64_t most)
       : file_(file), type_(type), most_(most) {}
 
   std::unique_ptr<TileWriter> make_writer() override;
-  /// Those of some finished tile; empty without block sums.
+  /// The partials of a finished tile; empty without block sums.
   const std::vector<SoftmaxPartial>& partials_per_tile() const { return partials_; }
 
  private:

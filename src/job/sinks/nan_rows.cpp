@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-/// 1 for each row that is known to have no values.
+/// 1 for each row that is known to be empty.
 struct NanForZeroRows::Rows {
   TileGrid grid;
   std::vector<char> queries;
@@ -63,7 +63,7 @@ class NanForZeroRows::Writer final : public TileWriter {
 
   std::shared_ptr<const Rows> rows_;
   std::unique_ptr<TileWriter> writer_;
-  std::vector<std::int64_t> columns_;  // of the tile, whose items have no values
+  std::vector<std::int64_t> columns_;  // of the tile, whose items are empty
   std::size_t width_ = 0;              // columns of the tile that exist
   RowRange queries_;
   std::vector<float> values_;

@@ -8,15 +8,15 @@
 
 namespace bulksim {
 
-/// Makes the cells of rows without values NaN on their way out, for --zero-rows nan. Takes a byte
-/// for each row of both sides.
+/// Sets the cells of empty rows to NaN on their way to the output, for --zero-rows nan. Takes one
+/// byte per row of both sides.
 class NanForZeroRows final : public TileSink {
  public:
-  /// `sink` must outlive the writers made here.
+  /// `sink` must outlive the writers.
   NanForZeroRows(const TileGrid& grid, TileSink& sink);
 
   std::unique_ptr<TileWriter> make_writer() override;
-  /// Notes which rows of a range have no values; called before a tile of them is at work.
+  /// Notes which rows of a range are empty; called before a tile of them is computed.
   void note_queries(RowRange range, const QuantizedRows& rows);
   void note_items(RowRange range, const QuantizedRows& rows);
 

@@ -15,14 +15,14 @@
 
 namespace bulksim {
 
-/// Takes the pairs of finished tiles to a file of segments.
+/// Writes the pairs of finished tiles to a file of segments.
 class PairOutput final : public PairSink {
  public:
   struct Options {
     CommitPolicy commit;
     bool mirrored = false;        ///< as PairFilterSpec
-    std::int64_t most_bytes = 0;  ///< of pairs, of this rank
-    /// Called before each tile, from any thread: what it throws ends the run.
+    std::int64_t most_bytes = 0;  ///< of the pairs of this rank
+    /// Called before each tile, from any thread: an exception ends the run.
     std::function<void()> before_tile = nullptr;
     /// Makes the error of a run whose pairs take more than `most_bytes`.
     std::function<Error(std::int64_t pairs)> too_much = nullptr;

@@ -10,9 +10,9 @@
 
 namespace bulksim {
 
-/// Shows how far the tiles of a run are: redrawn twice a second on a terminal, otherwise a line
-/// each 10 s in the first minute, then each 1 % or 60 s, and after SIGUSR2 at once. Rank 0 speaks
-/// for all, whose shares are equal.
+/// Shows the progress of a run: redrawn twice per second on a terminal, otherwise one line every 10
+/// s in the first minute, then every 1 % or 60 s, and at once after SIGUSR2. Rank 0 reports for all
+/// ranks, whose shares are equal.
 class Progress {
  public:
   /// `tiles` are this rank's, `bytes` those of the whole output.
@@ -21,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more tile is done; from any thread.
+  /// Counts one more finished tile; from any thread.
   void tile_done() { done_.fetch_add(1, std::memory_order_relaxed); }
   std::int64_t done() const { return done_; }
 

@@ -16,16 +16,16 @@
 
 namespace bulksim {
 
-/// Takes finished tiles to their place: rounds each stripe to its type, hashes it (as float32)
-/// while it is in cache, writes it, and notes the digest of the whole tile, in the log too. So it
-/// does with the partials of the block sums, whose digest stands for the tile where no matrix is
+/// Writes finished tiles: rounds each stripe to its type, hashes it (as float32) while it is in
+/// cache, writes it, and records the digest of the whole tile, also in the log. It does the same
+/// with the partials of the block sums, whose digest stands for the tile where no matrix is
 /// written.
 class TileOutput final : public TileSink {
  public:
   struct Options {
     TileLog* log = nullptr;                    ///< none in a run without durability
-    std::optional<float> most = std::nullopt;  ///< larger values are counted, and NaN
-    /// Called before each tile, from any thread: what it throws ends the run.
+    std::optional<float> most = std::nullopt;  ///< larger values and NaN are counted
+    /// Called before each tile, from any thread: an exception ends the run.
     std::function<void()> before_tile = nullptr;
     ValueType type = ValueType::kFloat32;
   };
@@ -34,11 +34,11 @@ class TileOutput final : public TileSink {
   TileOutput(const TileGrid& grid, RunFiles& files, Progress& progress, Options options);
 
   std::unique_ptr<TileWriter> make_writer() override;
-  /// Digests by tile number; only those of finished tiles mean anything.
+  /// Digests by tile number; only those of finished tiles are valid.
   const std::vector<Digest>& digests() const { return digests_; }
-  /// Tiles without a value other than 0.
+  /// Tiles that contain only zeros.
   std::int64_t zero_tiles() const { return zero_tiles_; }
-  /// Values that are no scores, when they are looked at.
+  /// Values that are not scores, where they are checked.
   std::int64_t outside() const { return outside_; }
 
  private:

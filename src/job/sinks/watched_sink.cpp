@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-/// What goes with every tile from its beginning to its end.
+/// Watches every tile from its beginning to its end.
 template <class Stripe>
 class WatchedWriter final : public Writer<Stripe> {
  public:

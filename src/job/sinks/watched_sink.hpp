@@ -7,12 +7,12 @@
 
 namespace bulksim {
 
-/// Passes tiles, whole or as pairs, on to another sink, under the eye of the watchdog; throws
-/// Stopped instead of beginning one after a request to stop.
+/// Passes tiles, whole or as pairs, to another sink, supervised by the watchdog; throws Stopped
+/// instead of beginning a tile after a stop request.
 template <class Stripe>
 class WatchedSink final : public Sink<Stripe> {
  public:
-  /// `sink` must outlive this one.
+  /// `sink` must outlive this object.
   WatchedSink(Sink<Stripe>& sink, JobContext context) : sink_(sink), context_(context) {}
 
   std::unique_ptr<Writer<Stripe>> make_writer() override;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCellsOfATile = 64;
 constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proportion
 
-/// Canonical rows of an input, as they are and quantized.
+/// Canonical rows of an input, unquantized and quantized.
 struct Rows {
   CsrMatrix values;
   QuantizedRows units;
@@ -50,7 +50,7 @@ class CanonicalReader {
     return rows;
   }
 
-  /// Reads everything. Throws Error (65) unless these are the rows that are wanted.
+  /// Reads all rows. Throws Error (65) unless they have the expected digest.
   void require(const Digest& wanted, std::int64_t count) const {
     ContentHasher content;
     CsrMatrix row_block;
@@ -67,7 +67,7 @@ class CanonicalReader {
   FixedPoint arithmetic_;
 };
 
-/// By the values as they are stored in the inputs.
+/// From the values as stored in the inputs.
 double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std::int64_t i,
                      Metric metric) {
   const auto q_columns = queries.values.view().columns_of(q);
@@ -94,7 +94,7 @@ bool is_zero_row(const Rows& rows, std::int64_t row) {
   return rows.values.view().columns_of(row).empty();
 }
 
-/// Cells of one tile against both references.
+/// Compares cells of one tile with both references.
 bool agrees(TileFiles& files, const ResultInfo& info, std::int64_t number, const Rows& queries,
             const Rows& items) {
   const TileId tile = info.grid.id(number);
@@ -127,7 +127,7 @@ bool agrees(TileFiles& files, const ResultInfo& info, std::int64_t number, const
   return true;
 }
 
-/// The partials of one row of a tile against merges of its row with every item.
+/// Compares the partials of one row of a tile with merges of that row and every item.
 bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t number,
                     const Rows& queries, const Rows& items) {
   const TileId tile = info.grid.id(number);
@@ -161,9 +161,9 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
 
 void require_content(const MatrixSource& source, const Digest& content, const Digest& wanted) {
   if (content == wanted) return;
-  throw Error(ExitCode::kDataError, "'" + source.info().path +
-                                        "' does not hold the rows that this result was computed "
-                                        "from");
+  throw Error(
+      ExitCode::kDataError,
+      "'" + source.info().path + "' does not contain the rows from which this result was computed");
 }
 
 void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
@@ -187,8 +187,8 @@ void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& 
       const std::int64_t number = info.grid.number({row, column});
       if (info.parts.has_partials() && partials.digest_of_whole({row, column}) &&
           !partials_agree(partials, info, number, queries, items)) {
-        verdict.damage.push_back(
-            damaged_tile(info, {row, column}, "terms of the tile are not those of the inputs"));
+        verdict.damage.push_back(damaged_tile(
+            info, {row, column}, "softmax partials of the tile do not match the inputs"));
       }
       if (!info.parts.has_matrix()) continue;
       verdict.cells += kCellsOfATile;

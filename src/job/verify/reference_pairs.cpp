@@ -16,27 +16,27 @@ namespace {
 
 constexpr std::int64_t kQueriesComputed = 64;
 
-/// The rows of an input quantized, row block by row block; `take` gets the number of the first as
-/// well. Throws Error (65) when the whole content is not what is `wanted`.
+/// Reads the rows of an input, quantized, one row block after the other; `take` receives the number
+/// of the first row and the rows. Throws Error (65) when the digest of the content is not `wanted`.
 template <class Take>
-void stream_units(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
-                  Take&& take) {
+void stream_quantized(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
+                      Take&& take) {
   const std::string& path = source.info().path;
   ContentHasher content;
   CsrMatrix row_block;
-  QuantizedRows units;
+  QuantizedRows quantized;
   for (std::int64_t first = 0; first < source.info().rows; first += kRowBlockRows) {
     source.read({first, std::min(first + kRowBlockRows, source.info().rows)}, row_block);
     canonicalize(row_block, Irregular::kAccept, path, first);
     content.add(row_block_digest(row_block.view()));
-    units.clear();
-    append_quantized_rows(row_block.view(), arithmetic, units);
-    take(first, units);
+    quantized.clear();
+    append_quantized_rows(row_block.view(), arithmetic, quantized);
+    take(first, quantized);
   }
   require_content(source, content.digest(), wanted);
 }
 
-/// The cut of a result that has the mirror images as well.
+/// The filter of a result that also contains the mirror images.
 PairFilterSpec unfolded(PairFilterSpec filter) {
   if (!filter.mirrored) return filter;
   filter.mirrored = false;
@@ -78,39 +78,41 @@ std::int64_t PairRecomputation::run(
     const SourcePair& inputs,
     const std::function<void(std::int64_t query, const std::string& what)>& fault) {
   QuantizedRows queries;
-  stream_units(
+  stream_quantized(
       *inputs.queries, arithmetic_, query_content_,
-      [&](std::int64_t first, const QuantizedRows& units) { pick(first, units, queries); });
+      [&](std::int64_t first, const QuantizedRows& quantized) { pick(first, quantized, queries); });
   std::vector<std::size_t> places(rows_.size());
   std::int64_t cells = 0;
-  stream_units(*inputs.items, arithmetic_, item_content_,
-               [&](std::int64_t first, const QuantizedRows& items) {
-                 for (std::size_t at = 0; at < rows_.size(); ++at) {
-                   const std::string what = compare(at, queries, first, items, places[at]);
-                   if (!what.empty()) fault(rows_[at].query, what);
-                   cells += items.rows();
-                 }
-               });
+  stream_quantized(*inputs.items, arithmetic_, item_content_,
+                   [&](std::int64_t first, const QuantizedRows& items) {
+                     for (std::size_t at = 0; at < rows_.size(); ++at) {
+                       const std::string what = compare(at, queries, first, items, places[at]);
+                       if (!what.empty()) fault(rows_[at].query, what);
+                       cells += items.rows();
+                     }
+                   });
   return cells;
 }
 
-/// Keeps the rows of the queries that are wanted.
-void PairRecomputation::pick(std::int64_t first, const QuantizedRows& units,
+/// Keeps the rows of the chosen queries.
+void PairRecomputation::pick(std::int64_t first, const QuantizedRows& quantized,
                              QuantizedRows& queries) const {
-  queries.columns = units.columns;
+  queries.columns = quantized.columns;
   for (const PairRow& row : rows_) {
     const std::int64_t at = row.query - first;
-    if (at < 0 || at >= units.rows()) continue;
-    const auto columns = units.columns_of(at);
-    const auto values = units.values_of(at);
+    if (at < 0 || at >= quantized.rows()) continue;
+    const auto columns = quantized.columns_of(at);
+    const auto values = quantized.values_of(at);
     queries.col_indices.insert(queries.col_indices.end(), columns.begin(), columns.end());
     queries.values.insert(queries.values.end(), values.begin(), values.end());
     queries.row_offsets.push_back(std::ssize(queries.values));
-    if (!units.norms.empty()) queries.norms.push_back(units.norms[static_cast<std::size_t>(at)]);
+    if (!quantized.norms.empty())
+      queries.norms.push_back(quantized.norms[static_cast<std::size_t>(at)]);
   }
 }
 
-/// Some items with one query; `place` is that of the first pair with one of them.
+/// Compares the pairs of one query with its scores with some items; `place` is the first pair with
+/// one of them.
 std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& queries,
                                        std::int64_t first, const QuantizedRows& items,
                                        std::size_t& place) const {
@@ -121,7 +123,7 @@ std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& quer
     if (place < pairs.size() && pairs[place].item == item) {
       if (std::bit_cast<std::uint32_t>(pairs[place++].score) !=
           std::bit_cast<std::uint32_t>(score)) {
-        return "has another score with item " + std::to_string(item) + " than the inputs";
+        return "has a wrong score with item " + std::to_string(item);
       }
     } else if (is_missing(rows_[at], item, score)) {
       return "lacks item " + std::to_string(item);
@@ -130,7 +132,7 @@ std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& quer
   return "";
 }
 
-/// Whether a pair that the result does not have should be in it, as far as the cut is known.
+/// Whether a pair is missing in the result, as far as the filter is known.
 bool PairRecomputation::is_missing(const PairRow& row, std::int64_t item, float score) const {
   if (!filter_ || !filter_->admits(row.query, item, score) || filter_->keep == Keep::kSample)
     return false;

@@ -15,28 +15,28 @@
 
 namespace bulksim {
 
-/// Pairs of one query as a result has them.
+/// The pairs of one query in a result.
 struct PairRow {
   std::int64_t query = 0;
   std::vector<ScoredItem> pairs;
 };
 
-/// Holds the pairs of up to 64 queries, spread over all, against the inputs of a result.
+/// Recomputes the pairs of up to 64 queries, spread over all, from the inputs of a result.
 class PairRecomputation {
  public:
-  /// Without a cut, pairs may be missing unnoticed. The reader must outlive this.
+  /// Without a filter, missing pairs are not noticed. The reader must outlive this object.
   PairRecomputation(const PairFileReader& reader, std::optional<PairFilterSpec> filter);
 
   bool wants(std::int64_t query) const;
-  /// The pairs of a query that is wanted.
+  /// Records the pairs of a chosen query.
   void note(PairRow row);
-  /// Calls `fault` for each query whose pairs are not those of the inputs. Returns the number of
-  /// cells that were computed. Throws Error (65) when these are not the inputs of the result.
+  /// Calls `fault` for each wrong pair of a query. Returns the number of cells that were computed.
+  /// Throws Error (65) when these are not the inputs of the result.
   std::int64_t run(const SourcePair& inputs,
                    const std::function<void(std::int64_t query, const std::string& what)>& fault);
 
  private:
-  void pick(std::int64_t first, const QuantizedRows& units, QuantizedRows& queries) const;
+  void pick(std::int64_t first, const QuantizedRows& quantized, QuantizedRows& queries) const;
   std::string compare(std::size_t at, const QuantizedRows& queries, std::int64_t first,
                       const QuantizedRows& items, std::size_t& place) const;
   bool is_missing(const PairRow& row, std::int64_t item, float score) const;

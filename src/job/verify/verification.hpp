@@ -15,59 +15,59 @@
 
 namespace bulksim {
 
-/// What a result says of itself, as far as it can be believed.
+/// The description of a result, as far as it is trusted.
 struct ResultInfo {
   TileGrid grid;
   PartSet parts;
   std::vector<std::string>
-      names;                    ///< of the parts (of their partials without a matrix), for people
+      names;                    ///< of the parts (of their partials without a matrix), for messages
   std::vector<Digest> digests;  ///< of tiles, or of groups of them; may be empty
-  std::int64_t group = 1;       ///< tiles a digest
-  bool has_nan_rows = false;    ///< cells of rows without values are NaN
-  std::int64_t nan_cells = 0;   ///< so many of them
+  std::int64_t group = 1;       ///< tiles per digest
+  bool has_nan_rows = false;    ///< cells of empty rows are NaN
+  std::int64_t nan_cells = 0;   ///< the number of such cells
   FixedPoint arithmetic;
   ValueType value_type = ValueType::kFloat32;
   double error_bound = 0.0;
   std::optional<PairFilterSpec> filter;  ///< of a version with pairs
   Digest queries;                        ///< content of the inputs
   Digest items;
-  std::vector<char> readable;  ///< by part: whether its tiles and partials are where they should be
+  std::vector<char> readable;  ///< by part: whether its files have the right size
   std::optional<Plan> plan;    ///< of a folder
 };
 
-/// Looks at everything in a version but its tiles; adds what is wrong to the verdict.
+/// Checks everything in a version except its tiles; adds the damage to the verdict.
 ResultInfo verify_version(FileCalls& calls, const std::string& folder, Verdict& verdict);
 
-/// The same for a result that is one file.
+/// The same for a single-file result.
 ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdict);
 
-/// Reads every tile; adds those that are not what their digests say, and values that are no cosine.
+/// Reads every tile; adds those that do not match their digests, and values that are not scores.
 void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict& verdict);
 
-/// Looks at the partials of the block sums, forms some of them again from the cosines of their
-/// tile, and the block sums from the partials.
+/// Checks the partials of the block sums: recomputes some of them from the cosines of their tile,
+/// and the block sums from the partials.
 void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& folder,
                    Verdict& verdict);
 
-/// Computes 64 cells of every tile from the inputs, by the definition and in float64; throws Error
-/// (65) when these are not the inputs of the result.
+/// Computes 64 cells of every tile from the inputs, by the definition and with float64; throws
+/// Error (65) when these are not the inputs of the result.
 void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
                     Verdict& verdict);
 
-/// Whether a result is one of pairs, and may be opened at all.
+/// Whether a result contains pairs and can be opened.
 bool is_pair_result(FileCalls& calls, const std::string& path);
 
-/// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is looked at,
-/// and with inputs the scores of 64 queries with all items are computed again. Where the cut is
+/// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is checked,
+/// and with inputs the scores of 64 queries with all items are recomputed. Where the filter is
 /// known, no pair may be missing.
 void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                   const SourcePair* inputs, Verdict& verdict);
 
-/// False when HDF5 does not survive a damaged file: a child opens it first. To be called before
-/// there are other threads.
+/// False when HDF5 crashes on a damaged file: a child process opens it first. Must be called before
+/// other threads are started.
 bool survives_opening(FileCalls& calls, const std::string& path);
 
-/// A damaged tile, with its place.
+/// The damage of a tile, with its position.
 Damage damaged_tile(const ResultInfo& info, TileId tile, const std::string& what);
 
 /// Throws Error (65) unless `content` is the digest of the rows that a result was computed from.

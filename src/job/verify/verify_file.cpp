@@ -54,7 +54,7 @@ FileAttributes in_order(FileAttributes attributes) {
   return attributes;
 }
 
-/// Takes the index of tiles out of a file into the info, and into the head that is expected.
+/// Reads the index of tiles from a file into the info and into the expected head.
 void take_index(const std::vector<std::byte>& found, const std::string& digest,
                 std::vector<std::byte>& head, ResultInfo& info) {
   const std::vector<Digest> none(static_cast<std::size_t>(info.grid.count()));
@@ -75,7 +75,7 @@ bool survives_opening(FileCalls& calls, const std::string& path) {
     try {
       if (!PairFileReader::open(calls, path)) SimilarityReader::open(calls, path);
     } catch (...) {
-      // the parent meets the same error, if it is one
+      // the parent gets the same error
     }
     ::_exit(0);
   }
@@ -115,8 +115,8 @@ ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdi
     if (layout.has_tiles()) {
       take_index(found, text_of(reader.attributes(), "tile_index"), head, info);
     }
-    if (found != head) damage("has other bytes than were published before its tiles");
-    if (!has_its_ids(reader)) damage("has other ids than were published");
+    if (found != head) damage("differs from what was published in the bytes before its tiles");
+    if (!has_its_ids(reader)) damage("does not contain the ids that were published");
     info.parts = {{path}, {layout}};
     info.names = {path};
     info.readable = {1};

@@ -19,31 +19,31 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kMostFaults = 100;  // that are named
+constexpr std::size_t kMostFaults = 100;  // that are reported
 
-/// What is wrong with the pairs of one query, or nothing.
+/// The fault in the pairs of one query, or "".
 std::string fault_in(const PairRow& row, PairLayout layout, std::int64_t items) {
   const ScoredItem* before = nullptr;
-  bool ended = false;  // only places that are left over may follow
+  bool ended = false;  // only unused places may follow
   for (const ScoredItem& pair : row.pairs) {
     if (layout == PairLayout::kLists && pair.item == -1 && std::isnan(pair.score)) {
       ended = true;
       continue;
     }
-    if (ended || pair.item < 0 || pair.item >= items) return "names items that are none";
-    if (!std::isfinite(pair.score)) return "has scores that are no numbers";
+    if (ended || pair.item < 0 || pair.item >= items) return "has invalid item numbers";
+    if (!std::isfinite(pair.score)) return "has scores that are not finite";
     const bool in_order =
         before == nullptr || (layout == PairLayout::kCsr
                                   ? before->item < pair.item
                                   : before->score > pair.score ||
                                         (before->score == pair.score && before->item < pair.item));
-    if (!in_order) return "has its pairs in another order than they were published";
+    if (!in_order) return "has its pairs in the wrong order";
     before = &pair;
   }
   return "";
 }
 
-/// Collects what is wrong.
+/// Collects faults.
 class Faults {
  public:
   Faults(const std::string& file, Verdict& verdict) : file_(file), verdict_(verdict) {}
@@ -78,7 +78,7 @@ void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filte
       *inputs, [&](std::int64_t query, const std::string& what) { faults.add(query, what); });
 }
 
-/// Every member of the archive is read, and so are its checksums.
+/// Reads every member of the archive, which checks the checksums.
 void verify_npz(FileCalls& calls, const std::string& path, Faults& faults) {
   const auto rows = open_npz(calls, path);
   CsrMatrix row_block;
@@ -95,30 +95,30 @@ void verify_npz(FileCalls& calls, const std::string& path, Faults& faults) {
   }
 }
 
-/// "query, item, score" of a line with two tabs, or what is wrong with it.
+/// The fault in a line of query, item and score separated by tabs, or "".
 std::string fault_in_line(std::string_view line) {
   const auto first = line.find('\t');
   const auto last = line.rfind('\t');
   if (first == std::string_view::npos || first == 0 || last <= first + 1 ||
       line.substr(first + 1, last - first - 1).find('\t') != std::string_view::npos) {
-    return "is no query, item and score";
+    return "does not contain query, item and score";
   }
   const std::string_view score = line.substr(last + 1);
   double value = 0.0;
   const auto [end, status] = std::from_chars(score.data(), score.data() + score.size(), value);
   const bool whole = status == std::errc{} && end == score.data() + score.size();
-  return whole && std::isfinite(value) ? "" : "has a score that is no number";
+  return whole && std::isfinite(value) ? "" : "has a score that is not a finite number";
 }
 
 void verify_tsv(FileCalls& calls, const std::string& path, Faults& faults) {
   const File file = File::open(calls, path, O_RDONLY);
   char last = 0;
   if (file.size() > 0) file.read(std::as_writable_bytes(std::span(&last, 1)), file.size() - 1);
-  if (last != '\n') faults.add("ends within a line");
+  if (last != '\n') faults.add("ends in the middle of a line");
   LineReader lines(calls, path);
   const auto header = lines.next();
   if (!header || std::string(*header) + "\n" != kPairTextHeader) {
-    faults.add("does not begin as a result");
+    faults.add("does not begin with the header line of a result");
   }
   while (const auto line = lines.next()) {
     const std::string fault = fault_in_line(*line);
@@ -134,7 +134,7 @@ bool is_pair_result(FileCalls& calls, const std::string& path) {
   try {
     return survives_opening(calls, path) && PairFileReader::open(calls, path) != nullptr;
   } catch (const Error&) {
-    return false;  // what is wrong with it, others tell
+    return false;  // other checks report the fault
   }
 }
 
@@ -148,9 +148,10 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
       return;
     }
     if (inputs != nullptr) {
-      throw Error(ExitCode::kUsage, "'" + path +
-                                        "' does not say what it was computed from: only a "
-                                        "folder or a .h5 can be held --against inputs");
+      throw Error(
+          ExitCode::kUsage,
+          "'" + path +
+              "' does not record its inputs: --against applies only to folders and .h5 files");
     }
     if (file_form(path) == FileForm::kNpz) {
       verify_npz(calls, path, faults);

@@ -16,7 +16,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::uint64_t kRowsOfATile = 2;  // formed again, in each tile
+constexpr std::uint64_t kRowsOfATile = 2;  // recomputed in each tile
 
 Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& what) {
   Damage damage = damaged_tile(info, tile, what);
@@ -24,13 +24,13 @@ Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& 
   return damage;
 }
 
-/// Whether the partials of a row are those of its cosines.
+/// Whether the partials of a row match its cosines.
 bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int64_t row,
                 std::span<const SoftmaxPartial> partials) {
   const RowRange items = info.grid.items(tile.column);
   std::vector<float> cosines(static_cast<std::size_t>(items.size()));
   files.read(tile, cosines, row * info.grid.tile().items);
-  // cosines with an item without values count as 0
+  // cosines with an empty item count as 0
   if (info.has_nan_rows) {
     std::ranges::replace_if(
         cosines, [](float cosine) { return std::isnan(cosine); }, 0.0F);
@@ -39,7 +39,7 @@ bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int6
   for (const SoftmaxPartial& partial : partials) {
     const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
     left = left.subspan(block.size());
-    // a row without values has no partials, and nothing here tells whether it has any
+    // an empty row has no partials, and it is unknown here which rows are empty
     if (block.empty()
             ? partial != SoftmaxPartial{}
             : partial != SoftmaxPartial{} &&
@@ -71,7 +71,7 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
                                            const ResultInfo& info, Verdict& verdict) {
   std::vector<SoftmaxPartial> some(static_cast<std::size_t>(partials_per_tile(info.grid)));
   std::vector<std::int64_t> whole;
-  std::set<TileId> damaged;  // whose cosines are not to be believed
+  std::set<TileId> damaged;  // whose cosines are not trusted
   for (const Damage& damage : verdict.damage)
     if (damage.tile) damaged.insert(*damage.tile);
   for (std::int64_t number = 0; number < info.grid.count(); ++number) {
@@ -82,11 +82,11 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
                            digest == info.digests[static_cast<std::size_t>(number)];
     if (!digest || !published) {
       verdict.damage.push_back(damaged_partials(
-          info, tile, "the terms of the tile have other bytes than were published"));
+          info, tile, "softmax partials of the tile differ from what was published"));
       continue;
     }
     whole.push_back(number);
-    // values of float16 have lost what the partials were made of
+    // partials cannot be recomputed from rounded float16 values
     if (!info.parts.has_matrix() || info.value_type != ValueType::kFloat32 ||
         damaged.contains(tile)) {
       continue;
@@ -94,7 +94,7 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
     partials.read(tile, some);
     if (!rows_agree(tiles, info, tile, some)) {
       verdict.damage.push_back(
-          damaged_partials(info, tile, "terms of the tile are not those of its cosines"));
+          damaged_partials(info, tile, "softmax partials of the tile do not match its cosines"));
     }
   }
   return whole;
@@ -120,7 +120,7 @@ void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& 
   } catch (const Error& error) {
     if (error.code() != ExitCode::kDataError) throw;
   }
-  verdict.damage.push_back({"similarity.h5", "the block sums are not those of the terms"});
+  verdict.damage.push_back({"similarity.h5", "the block sums do not match the softmax partials"});
 }
 
 }  // namespace bulksim

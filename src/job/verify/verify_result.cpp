@@ -128,7 +128,7 @@ std::string Verdict::to_text() const {
     text += line_of(one) + "\n";
   return text + path + ": " + (damage.empty() ? "clean" : "damaged") + " (" +
          std::to_string(files) + " files, " + std::to_string(tiles) + " tiles read, " +
-         std::to_string(cells) + " cells computed again)\n";
+         std::to_string(cells) + " cells recomputed)\n";
 }
 
 }  // namespace bulksim

@@ -14,20 +14,21 @@
 namespace bulksim {
 
 enum class VerifyDepth {
-  kQuick,  ///< all files, their sizes and what describes them; no tile is read
+  kQuick,  ///< all files, their sizes and metadata; no tile is read
   kFull,   ///< every byte
 };
 
 struct VerifyOptions {
   std::string path = {};  ///< OUT, a version, or one result file
   VerifyDepth depth = VerifyDepth::kFull;
-  std::string against_items = {};  ///< inputs to compute cells of every tile from; or empty
+  std::string against_items =
+      {};  ///< inputs from which cells of every tile are recomputed; may be empty
   std::string against_queries = {};
-  ImportOptions against = {};  ///< as in the run; its ids are not needed
+  ImportOptions against = {};  ///< as in the run; ids are not needed
   int threads = 1;
 };
 
-/// One thing that is not as it was published.
+/// A difference from what was published.
 struct Damage {
   std::string file;  ///< relative to the version, or the file itself
   std::string what;
@@ -38,22 +39,22 @@ struct Damage {
   std::int64_t offset = 0;  ///< of the tile in its file, in bytes
 };
 
-/// What a verification has found.
+/// The result of a verification.
 struct Verdict {
   std::string path;
   std::int64_t files = 0;
   std::int64_t tiles = 0;  ///< that were read
-  std::int64_t cells = 0;  ///< that were computed again
+  std::int64_t cells = 0;  ///< that were recomputed
   std::vector<Damage> damage;
 
   std::string to_json() const;
-  /// One line per damage, and one that sums up.
+  /// One line per damage, and a summary line.
   std::string to_text() const;
 };
 
-/// Looks at a published result. Inputs that are not read by ranges are imported into a folder for
-/// temporary files. Throws Error (66) when there is none, and Error (74) when a file
-/// cannot be read; what is damaged stands in the verdict.
+/// Checks a published result. Inputs that cannot be read by ranges are imported into a temporary
+/// folder. Throws Error (66) when there is none, and Error (74) when a file cannot be read; damage
+/// is in the verdict.
 Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log);
 
 }  // namespace bulksim

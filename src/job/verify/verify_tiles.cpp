@@ -23,7 +23,7 @@ Damage damaged_tile(const ResultInfo& info, TileId tile, const std::string& what
 
 namespace {
 
-/// Tiles whose digests the index has in one, and what was found in them.
+/// Checks the tiles that share one digest in the index.
 void verify_group(const ResultInfo& info, std::span<const std::int64_t> tiles,
                   std::span<const TileFinding> findings, Verdict& verdict) {
   std::vector<Digest> group;
@@ -36,11 +36,10 @@ void verify_group(const ResultInfo& info, std::span<const std::int64_t> tiles,
     const TileId id = info.grid.id(tiles[t]);
     const std::int64_t others = findings[t].outside - findings[t].explained;
     if (!whole) {
-      verdict.damage.push_back(
-          damaged_tile(info, id, "the tile has other bytes than were published"));
+      verdict.damage.push_back(damaged_tile(info, id, "the tile differs from what was published"));
     } else if (others > 0) {
       verdict.damage.push_back(
-          damaged_tile(info, id, std::to_string(others) + " values are no scores"));
+          damaged_tile(info, id, std::to_string(others) + " values are not scores"));
     }
   }
 }
@@ -72,10 +71,9 @@ void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict
     }
   }
   if (verdict.damage.empty() && explained != info.nan_cells) {
-    verdict.damage.push_back(
-        {info.names.front(), std::to_string(explained) +
-                                 " cells of rows without values are NaN instead of " +
-                                 std::to_string(info.nan_cells)});
+    verdict.damage.push_back({info.names.front(), std::to_string(explained) +
+                                                      " cells of empty rows are NaN instead of " +
+                                                      std::to_string(info.nan_cells)});
   }
 }
 

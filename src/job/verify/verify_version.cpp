@@ -17,11 +17,11 @@ namespace bulksim {
 
 namespace {
 
-/// What may lie in a version and is not in its manifest.
+/// Files of a version that are not in its manifest.
 constexpr std::array<std::string_view, 4> kUnlisted{"MANIFEST.json", "_SUCCESS", "report.json",
                                                     "report.html"};
 
-/// Looks at the files of one version.
+/// Checks the files of one version.
 class VersionCheck {
  public:
   VersionCheck(FileCalls& calls, std::string folder, Verdict& verdict)
@@ -49,7 +49,7 @@ class VersionCheck {
   std::optional<Plan> plan_;
   std::optional<Manifest> manifest_;
   std::string manifest_text_;
-  std::map<std::string, std::string> differing_;  // files, and what is wrong with them
+  std::map<std::string, std::string> differing_;  // files, and their faults
   std::set<std::string> expected_;
 };
 
@@ -68,7 +68,7 @@ std::optional<std::string> VersionCheck::text_of(const std::string& name) {
 
 void VersionCheck::read_plan() {
   const std::string path = folder_ + "/PLAN.json";
-  if (!exists(calls_, path)) return;  // told with the files of the manifest
+  if (!exists(calls_, path)) return;  // reported with the files of the manifest
   try {
     plan_ = Plan::from_json(read_text(calls_, path));
   } catch (const Error& error) {
@@ -91,7 +91,7 @@ PartLayout matrix_layout(const Plan& plan, std::size_t part) {
   return plan_part(plan.grid, plan.parts[part], "tiles", {}, plan.value_type);
 }
 
-/// By the manifest; without one, by the plan.
+/// From the manifest; without one, from the plan.
 std::vector<ManifestFile> VersionCheck::expected_files() const {
   if (manifest_) return manifest_->files;
   std::vector<ManifestFile> files;
@@ -108,7 +108,7 @@ std::vector<ManifestFile> VersionCheck::expected_files() const {
   return files;
 }
 
-/// What the file is; nothing when it cannot be what it should.
+/// Description of the file; none when it cannot be the expected one.
 std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) {
   const std::string path = folder_ + "/" + expected.path;
   struct stat status {};
@@ -123,7 +123,7 @@ std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) 
   ++verdict_.files;
   const bool whole = expected.digest_bytes == expected.bytes;
   if (status.st_size < expected.digest_bytes) {
-    differing_[expected.path] = "is cut short (" + std::to_string(status.st_size) + " of " +
+    differing_[expected.path] = "is truncated (" + std::to_string(status.st_size) + " of " +
                                 std::to_string(expected.bytes) + " bytes)";
     return std::nullopt;
   }
@@ -133,30 +133,30 @@ std::optional<ManifestFile> VersionCheck::look_at(const ManifestFile& expected) 
     differing_[expected.path] = "has " + std::to_string(found.bytes) + " bytes instead of " +
                                 std::to_string(expected.bytes);
   } else if (found.digest != expected.digest) {
-    differing_[expected.path] = whole ? "has other bytes than were published"
-                                      : "has other bytes than were published before its tiles "
-                                        "(what HDF5 says of them)";
+    differing_[expected.path] =
+        whole ? "differs from what was published"
+              : "differs from what was published in the bytes before its tiles (HDF5 metadata)";
   }
   return found;
 }
 
-/// Of manifest, _SUCCESS and files any may be the damaged one: two of them agree.
+/// Any one of manifest, _SUCCESS and files may be damaged: the other two agree.
 void VersionCheck::check_finalized(const Manifest& actual) {
   const auto success = text_of("_SUCCESS");
   if (!manifest_) return;
   const std::string rebuilt = actual.to_json();
   const bool complete = actual.files.size() == manifest_->files.size();
   if (success && complete && rebuilt != manifest_text_ && *success == success_json(rebuilt)) {
-    damage("MANIFEST.json", "is not the one that _SUCCESS and the files belong to");
+    damage("MANIFEST.json", "does not match _SUCCESS and the files");
     differing_.clear();
     return;
   }
   if (!success || *success == success_json(manifest_text_)) return;
   if (differing_.empty()) {
-    damage("_SUCCESS", "is not the one of the manifest and the files");
+    damage("_SUCCESS", "does not match the manifest and the files");
   } else {
-    damage("MANIFEST.json", "does not fit _SUCCESS");
-    damage("_SUCCESS", "does not fit the manifest");
+    damage("MANIFEST.json", "does not match _SUCCESS");
+    damage("_SUCCESS", "does not match the manifest");
   }
 }
 
@@ -166,7 +166,7 @@ void VersionCheck::find_unexpected_files(const std::string& below) {
     if (is_directory(calls_, folder_ + "/" + path)) {
       find_unexpected_files(path);
     } else if (!expected_.contains(path) && std::ranges::find(kUnlisted, path) == kUnlisted.end()) {
-      damage(path, "does not belong to this version");
+      damage(path, "is an unexpected file in this version");
     }
   }
 }
@@ -232,9 +232,10 @@ ResultInfo VersionCheck::run() {
   check_finalized(actual);
   for (const auto& [file, what] : differing_)
     damage(file, what);
-  if (manifest_ && !plan_ && !differing_.contains("PLAN.json")) damage("PLAN.json", "is no plan");
+  if (manifest_ && !plan_ && !differing_.contains("PLAN.json"))
+    damage("PLAN.json", "is not a plan");
   if (!expected_.empty()) find_unexpected_files("");
-  // with an index that is not the published one, every tile would look damaged
+  // with a damaged index, every tile would look damaged
   ResultInfo result = info();
   if (differing_.contains("tiles.idx")) result.digests.clear();
   return result;

@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-// The picture in units of the SVG.
+// Sizes in SVG units.
 constexpr double kLeft = 78.0;
 constexpr double kTop = 14.0;
 constexpr double kWidth = 860.0;
@@ -21,7 +21,7 @@ constexpr double kScaleHeight = 12.0;
 constexpr std::size_t kColours = 255;
 constexpr Colour kNothing{0x80, 0x86, 0x8F};
 
-/// From little to much: lightness rises evenly, so that it can be read without colours too.
+/// From low to high: lightness rises evenly, so the map is readable without colours.
 constexpr std::array<Colour, 7> kRamp{{{0x12, 0x14, 0x3A},
                                        {0x2A, 0x2F, 0x7E},
                                        {0x1F, 0x5F, 0xA6},
@@ -43,7 +43,7 @@ Colour colour_at(double place) {
   return colour;
 }
 
-/// Place 0 is for blocks of which nothing is known.
+/// Place 0 of the palette is for blocks without a value.
 std::vector<Colour> palette() {
   std::vector<Colour> colours{kNothing};
   for (std::size_t i = 0; i < kColours; ++i)
@@ -51,7 +51,7 @@ std::vector<Colour> palette() {
   return colours;
 }
 
-/// Colours stand for logarithms.
+/// Maps the logarithm of a value to a colour.
 struct ColourScale {
   double low = 0.0;   ///< log2
   double high = 1.0;  ///< log2
@@ -73,7 +73,7 @@ struct ColourScale {
   }
 };
 
-/// 1, 2 or 5 times a power of ten: about `ticks` steps up to `total`.
+/// A step of 1, 2 or 5 times a power of ten, for about `ticks` steps up to `total`.
 double nice_step(double total, double ticks) {
   const double raw = std::max(total / ticks, 1.0);
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -129,7 +129,7 @@ class Picture {
     return map_.outlined[static_cast<std::size_t>(row * map_.columns + column)] == 1;
   }
 
-  /// The border between blocks with and without an outline, in runs as long as they go.
+  /// The border between blocks with and without an outline, in the longest possible lines.
   void add_outlines() {
     if (map_.outlined.empty()) return;
     const double w = kWidth / static_cast<double>(map_.columns);

@@ -21,7 +21,7 @@ void append_chunk(std::string& png, const std::string& kind, const std::string& 
   append_word(png, crc32(std::as_bytes(std::span(body))));
 }
 
-/// A zlib stream of stored blocks.
+/// A zlib stream of uncompressed blocks.
 std::string stored(const std::string& data) {
   constexpr std::size_t kMostBytes = 65'535;
   std::string stream = "\x78\x01";

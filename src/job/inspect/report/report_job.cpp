@@ -45,7 +45,7 @@ struct SideInfo {
   std::optional<std::int64_t> nonzeros;
 };
 
-/// What report.json says of a run; nobody promises that it is whole.
+/// The contents of report.json; any of them may be missing.
 struct RunInfo {
   SideInfo queries;
   SideInfo items;
@@ -100,7 +100,7 @@ void add_tiles(const RunInfo& info, ReportPage& page) {
   }
 }
 
-/// The rest of it, as a table; empty when there is nothing.
+/// The remaining contents as a table; empty when there are none.
 std::string table_of(const RunInfo& info) {
   std::string rows;
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -125,7 +125,7 @@ std::string table_of(const RunInfo& info) {
                       : "<div class=\"scroll\"><table class=\"info\">\n" + rows + "</table></div>";
 }
 
-/// Part of all items that a column of `width` fine blocks holds.
+/// The share of all items in a column of `width` fine blocks.
 double even_share(const BlockMap& map, std::int64_t items, std::int64_t column,
                   std::int64_t width) {
   const std::int64_t begin = map.items(column * width).begin;
@@ -133,7 +133,8 @@ double even_share(const BlockMap& map, std::int64_t items, std::int64_t column,
   return static_cast<double>(std::max<std::int64_t>(end - begin, 1)) / static_cast<double>(items);
 }
 
-/// How many times its even share each block holds, for blocks of `width` x `width` fine ones.
+/// The mass of each block as a multiple of its even share, for blocks of `width` x `width` fine
+/// ones.
 HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<double>& sums,
                  std::int64_t rows, std::int64_t columns, std::int64_t width) {
   HeatMap heat;
@@ -196,14 +197,14 @@ void add_block_map(const BlockMap& map, MatrixShape shape, const ReportOptions& 
   HeatMap fine = heat_map(map, shape.items, map.fine, map.rows, map.columns, 1);
   fine.outlined = select_blocks(map.share, options.outlined);
   const std::int64_t chosen = std::count(fine.outlined.begin(), fine.outlined.end(), 1);
-  std::string body =
-      "<p>Each query spreads one unit of mass over all items, by the softmax of " +
-      formatted("%g", map.softmax_scale) +
-      " × cosine. A block shows how much of the mass of its queries falls on its items, against "
-      "an even spread: 1× is what chance would give it.</p>\n<figure>" +
-      draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block().queries) + " queries × " +
-      grouped(map.block().items) + " items. " +
-      selection_text(options.outlined, chosen, std::ssize(map.share)) + "</figcaption></figure>\n";
+  std::string body = "<p>Each query spreads one unit of mass over all items, by the softmax of " +
+                     formatted("%g", map.softmax_scale) +
+                     " × cosine. A block shows how much of the mass of its queries falls on its "
+                     "items, relative to an even spread (1×).</p>\n<figure>" +
+                     draw(fine) + "<figcaption>Fine blocks of " + grouped(map.block().queries) +
+                     " queries × " + grouped(map.block().items) + " items. " +
+                     selection_text(options.outlined, chosen, std::ssize(map.share)) +
+                     "</figcaption></figure>\n";
   if (map.coarse_rows * map.coarse_columns < map.rows * map.columns) {
     body += "<figure>" +
             draw(heat_map(map, shape.items, map.coarse, map.coarse_rows, map.coarse_columns, 4)) +
@@ -214,7 +215,7 @@ void add_block_map(const BlockMap& map, MatrixShape shape, const ReportOptions& 
       {"Strongest blocks", strongest_table(map, fine, shape, options.strongest)});
 }
 
-/// Where the page goes when nobody says.
+/// The default path of the page.
 std::string default_output(const std::string& folder, const std::string& path) {
   if (!folder.empty()) return folder + "/report.html";
   return path.substr(0, path.size() - std::string(".h5").size()) + ".html";

@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-/// What stands on the page of a report, in its order; texts are HTML.
+/// The contents of a report page, in order; texts are HTML.
 struct ReportPage {
   std::string title;
   std::string lead;                                        ///< a sentence below the title
@@ -17,11 +17,11 @@ struct ReportPage {
   };
   std::vector<Section> sections;
 
-  /// The whole page; for light and dark screens, and for paper.
+  /// The whole page, for light and dark screens and for printing.
   std::string to_html() const;
 };
 
-/// A text in HTML.
+/// A text, escaped for HTML.
 std::string escaped(const std::string& text);
 
 }  // namespace bulksim
