@@ -54,7 +54,7 @@ TEST(KernelBench, CountsPairsAndUsefulMultiplyAdds) {
   EXPECT_GT(result.at("store_limit_pairs_per_s"), 0.0);
 }
 
-TEST(KernelBench, TakesTheFirstRowsOnly) {
+TEST(KernelBench, UsesOnlyTheFirstRows) {
   const test::TemporaryFolder folder;
   KernelBenchOptions options = small_problem(folder);
   options.format = BenchFormat::kJson;
@@ -66,7 +66,7 @@ TEST(KernelBench, TakesTheFirstRowsOnly) {
   EXPECT_EQ(result.at("pairs"), 200.0);
 }
 
-TEST(KernelBench, NamesTheInstructionSetAskedFor) {
+TEST(KernelBench, PrintsTheRequestedInstructionSet) {
   const test::TemporaryFolder folder;
   KernelBenchOptions options = small_problem(folder);
   options.simd = Simd::kScalar;
@@ -74,7 +74,7 @@ TEST(KernelBench, NamesTheInstructionSetAskedFor) {
   EXPECT_NE(bench(options).find("SCALAR, 1 thread\n"), std::string::npos);
 }
 
-TEST(KernelBench, RefusesAMatrixWithoutValues) {
+TEST(KernelBench, RefusesAMatrixWithoutNonzeros) {
   const test::TemporaryFolder folder;
   KernelBenchOptions options = small_problem(folder);
   test::write_csr(options.items, test::matrix_of(6, {{}, {}}));

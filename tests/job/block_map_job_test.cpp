@@ -1,4 +1,4 @@
-// What the other commands make of block sums: verify, repair, report, estimate.
+// Block sums in the other commands: verify, repair, report, estimate.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -44,7 +44,7 @@ Verdict look(const JobBench& bench) {
   return verify(calls, options, log);
 }
 
-TEST(BlocksMode, WritesNoMatrixAndIsWhole) {
+TEST(BlocksMode, WritesNoMatrixAndIsComplete) {
   JobBench bench;
   bench.config.mode = Mode::kBlocks;
 
@@ -59,7 +59,7 @@ TEST(BlocksMode, WritesNoMatrixAndIsWhole) {
       std::string::npos);
 }
 
-TEST(BlocksMode, GoesOnAfterAFullDiskToTheSameBytes) {
+TEST(BlocksMode, ResumesAfterAFullDiskWithTheSameBytes) {
   JobBench whole;
   whole.config.mode = Mode::kBlocks;
   ASSERT_EQ(whole.run(), 0) << whole.sentence;
@@ -98,7 +98,7 @@ TEST(DamagedPartials, AreFoundAndRepaired) {
   }
 }
 
-TEST(DamagedPartials, ThatAreConsistentAreToldByTheirCosines) {
+TEST(DamagedPartials, ThatAreConsistentDoNotMatchTheirCosines) {
   JobBench bench;
   bench.config.block_sums = BlockSumsWanted::kOn;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
@@ -112,11 +112,11 @@ TEST(DamagedPartials, ThatAreConsistentAreToldByTheirCosines) {
   const Verdict verdict = look(bench);
 
   EXPECT_TRUE(std::ranges::any_of(verdict.damage, [](const Damage& damage) {
-    return damage.what == "terms of the tile are not those of its cosines";
+    return damage.what == "softmax partials of the tile do not match its cosines";
   }));
 }
 
-TEST(Show, OfBlockSumsAloneTellsTheirStrongestBlocks) {
+TEST(Show, OfBlockSumsAlonePrintsTheirStrongestBlocks) {
   JobBench bench;
   bench.config.mode = Mode::kBlocks;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
@@ -126,20 +126,20 @@ TEST(Show, OfBlockSumsAloneTellsTheirStrongestBlocks) {
   show(calls, bench.config.output, 3, ShowFormat::kJson, json);
   show(calls, bench.config.output, 3, ShowFormat::kText, text);
 
-  const auto told = nlohmann::json::parse(json.str());
+  const auto shown = nlohmann::json::parse(json.str());
   const auto map = read_block_map(calls, bench.config.output);
   ASSERT_TRUE(map);
-  EXPECT_EQ(told["kind"], "block_sums");
-  EXPECT_EQ(told["queries"], 120);
-  EXPECT_EQ(told["items"], 3'000);
-  EXPECT_EQ(told["blocks"]["rows"], map->rows);
-  ASSERT_EQ(told["strongest"].size(), 3U);
-  EXPECT_EQ(told["strongest"][0]["share"], *std::ranges::max_element(map->share));
+  EXPECT_EQ(shown["kind"], "block_sums");
+  EXPECT_EQ(shown["queries"], 120);
+  EXPECT_EQ(shown["items"], 3'000);
+  EXPECT_EQ(shown["blocks"]["rows"], map->rows);
+  ASSERT_EQ(shown["strongest"].size(), 3U);
+  EXPECT_EQ(shown["strongest"][0]["share"], *std::ranges::max_element(map->share));
   EXPECT_NE(text.str().find("120 queries x 3000 items"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("share of its queries"), std::string::npos) << text.str();
 }
 
-TEST(Show, NamesTheFirstRowsOfBlocksThatEndWithTheirTile) {
+TEST(Show, PrintsTheFirstRowsOfBlocksThatEndWithTheirTile) {
   JobBench bench;
   bench.config.mode = Mode::kBlocks;
   bench.config.tile = TileShape{64, 1500};
@@ -153,8 +153,8 @@ TEST(Show, NamesTheFirstRowsOfBlocksThatEndWithTheirTile) {
   write_report(calls, options);
 
   std::set<std::pair<int, int>> first_rows;
-  const auto told = nlohmann::json::parse(json.str());
-  for (const auto& block : told["strongest"])
+  const auto shown = nlohmann::json::parse(json.str());
+  for (const auto& block : shown["strongest"])
     first_rows.emplace(block["query_row"], block["item_row"]);
   const std::set<std::pair<int, int>> expected{{0, 0},  {0, 1024},  {0, 1500},  {0, 2524},
                                                {64, 0}, {64, 1024}, {64, 1500}, {64, 2524}};
@@ -164,7 +164,7 @@ TEST(Show, NamesTheFirstRowsOfBlocksThatEndWithTheirTile) {
     EXPECT_NE(page.find(rows), std::string::npos) << rows;
 }
 
-TEST(Report, IsOnePageThatNeedsNothingElse) {
+TEST(Report, IsOneSelfContainedPage) {
   JobBench bench;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
 
@@ -178,10 +178,10 @@ TEST(Report, IsOnePageThatNeedsNothingElse) {
   EXPECT_NE(html.find("Strongest blocks"), std::string::npos);
   EXPECT_EQ(html.find("http"), std::string::npos);
   EXPECT_EQ(html.find("<script"), std::string::npos);
-  EXPECT_TRUE(look(bench).damage.empty());  // the page belongs to no manifest
+  EXPECT_TRUE(look(bench).damage.empty());  // the page is in no manifest
 }
 
-TEST(Report, OfAResultWithoutBlockSumsSaysSo) {
+TEST(Report, OfAResultWithoutBlockSumsReportsThat) {
   JobBench bench;
   bench.config.block_sums = BlockSumsWanted::kOff;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
@@ -193,7 +193,7 @@ TEST(Report, OfAResultWithoutBlockSumsSaysSo) {
   EXPECT_NE(html.find("no block sums"), std::string::npos);
 }
 
-/// Clusters: rows of one kind share columns, and queries come in the order of their kind.
+/// Clusters: rows of one kind share columns, and queries are ordered by kind.
 void write_clusters(JobBench& bench) {
   constexpr std::int64_t kKinds = 8;
   Random random(7);
@@ -239,12 +239,12 @@ BlockMap even_map(std::int64_t columns, TileShape tile) {
   return map;
 }
 
-TEST(Estimate, IsComparedWithAMapOfTheSameBlocksAlone) {
+TEST(Estimate, IsComparedOnlyWithAMapOfTheSameBlocks) {
   const Selection half{SelectBy::kMass, 0.5};
   const BlockMap map = even_map(4, {1024, 4096});
 
   EXPECT_DOUBLE_EQ(recall_of(map, half, even_map(4, {1024, 8192})).mass, 0.5);
-  // of the same number and size, but cut at 1,500 and 2,000 items
+  // of the same number and size, but with borders at 1,500 and 2,000 items
   EXPECT_THROW(recall_of(even_map(4, {1024, 1500}), half, even_map(4, {1024, 2000})), Error);
   EXPECT_THROW(recall_of(map, half, even_map(5, {1024, 4096})), Error);
 }

@@ -38,7 +38,7 @@ std::map<std::string, std::pair<ino_t, std::int64_t>> info_of(const std::string&
   return info;
 }
 
-/// Nothing gets a name with a certain end.
+/// Refuses to rename files to names with a given suffix.
 class FailingRename final : public ForwardingCalls {
  public:
   explicit FailingRename(std::string end) : end_(std::move(end)) {}
@@ -74,7 +74,7 @@ TEST(DurableJob, TheSameCommandAfterSuccessChangesNothing) {
   EXPECT_EQ(bench.result, bench.config.output + "/CURRENT/similarity.h5");
 }
 
-TEST(DurableJob, ASingleFileIsFoundToBeDoneTooAndNothingIsLeftBesideIt) {
+TEST(DurableJob, AFinishedSingleFileIsFoundToBeDoneAndNothingIsLeftBesideIt) {
   JobBench bench;
   bench.config.output = bench.folder / "result.h5";
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
@@ -86,7 +86,7 @@ TEST(DurableJob, ASingleFileIsFoundToBeDoneTooAndNothingIsLeftBesideIt) {
   EXPECT_FALSE(std::filesystem::exists(bench.folder / ".result.h5.bulksim"));
 }
 
-TEST(DurableJob, WhatAStopHasLeftBesideASingleFileGoesWithTheNextRun) {
+TEST(DurableJob, LeftoversOfAStopBesideASingleFileAreRemovedByTheNextRun) {
   for (const char* left : {".result.h5.bulksim", ".result.h5.bulksim.old"}) {
     JobBench bench;
     bench.config.output = bench.folder / "result.h5";
@@ -114,7 +114,7 @@ TEST(DurableJob, RecomputeMakesANewVersionOfTheSameBytes) {
   EXPECT_EQ(list_versions(calls, bench.config.output).size(), 2U);
 }
 
-TEST(DurableJob, AFullDiskAtAnyMomentGives74AndTheNextRunGoesOn) {
+TEST(DurableJob, AFullDiskAtAnyMomentGives74AndTheNextRunResumes) {
   const auto reference = undisturbed_files();
   Random random(51);
   std::int64_t resumed = 0;
@@ -135,7 +135,7 @@ TEST(DurableJob, AFullDiskAtAnyMomentGives74AndTheNextRunGoesOn) {
   EXPECT_GT(resumed, 20);
 }
 
-TEST(DurableJob, TilesWhoseSyncHasFailedAreNeverBelieved) {
+TEST(DurableJob, TilesWhoseSyncFailedAreNeverTrusted) {
   const auto reference = undisturbed_files();
   JobBench bench;
   FailingDisk disk;
@@ -148,7 +148,7 @@ TEST(DurableJob, TilesWhoseSyncHasFailedAreNeverBelieved) {
   EXPECT_EQ(bench.files(), reference);
 }
 
-TEST(DurableJob, ATileThatWasDamagedAfterItsSyncIsComputedAgainBeforeItIsPublished) {
+TEST(DurableJob, ATileDamagedAfterItsSyncIsRecomputedBeforePublication) {
   const auto reference = undisturbed_files();
   JobBench bench;
   FailingDisk disk;
@@ -171,7 +171,7 @@ TEST(DurableJob, ATileThatWasDamagedAfterItsSyncIsComputedAgainBeforeItIsPublish
   EXPECT_EQ(bench.files(), reference);
 }
 
-TEST(DurableJob, AnotherInputIsAnotherPlanAndOldTilesAreNotTouched) {
+TEST(DurableJob, AnotherInputIsAnotherPlanAndOldTilesAreUnchanged) {
   JobBench bench;
   FailingDisk disk;
   disk.room = 500'000;
@@ -198,7 +198,7 @@ TEST(DurableJob, AnotherTileIsAnotherPlan) {
   EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 0);
 }
 
-TEST(DurableJob, KeepsTheNewestVersionsTheCurrentOneAndWhatIsNotOurs) {
+TEST(DurableJob, KeepsTheNewestVersionsTheCurrentOneAndUnexpectedFiles) {
   JobBench bench;
   bench.config.repeat = Repeat::kRecompute;
   bench.config.keep = 3;
@@ -217,7 +217,7 @@ TEST(DurableJob, KeepsTheNewestVersionsTheCurrentOneAndWhatIsNotOurs) {
   EXPECT_TRUE(std::filesystem::exists(versions + "thesis"));
 }
 
-TEST(DurableJob, UseAndPruneMoveAndKeepTheCurrentVersion) {
+TEST(DurableJob, UseChangesTheCurrentVersionAndPruneKeepsIt) {
   JobBench bench;
   bench.config.repeat = Repeat::kRecompute;
   for (int night = 0; night < 3; ++night)
@@ -258,7 +258,7 @@ TEST(DurableJob, AVersionThatCannotBeRemovedIsAWarning) {
   EXPECT_EQ(list_versions(calls, bench.config.output).size(), 1U);
 }
 
-TEST(DurableJob, StaleWorkOfOtherPlansIsRemovedAndYoungWorkStays) {
+TEST(DurableJob, OldWorkOfOtherPlansIsRemovedAndRecentWorkStays) {
   JobBench bench;
   FailingDisk disk;
   disk.room = 500'000;
@@ -295,7 +295,7 @@ TEST(DurableJob, TheGuardKeepsAShrunkenCorpusUnpublishedUntilItIsAccepted) {
   EXPECT_EQ(report_of(bench)["tiles"]["computed"], 0);
 }
 
-/// The first `count` rows lose their values.
+/// Empties the first `count` rows.
 CsrMatrix with_zero_rows(CsrMatrix rows, std::int64_t count) {
   std::fill_n(rows.values.begin(), rows.row_offsets[static_cast<std::size_t>(count)], 0.0);
   return rows;
@@ -310,14 +310,15 @@ struct ChangedInput {
 
 class GuardedJob : public testing::TestWithParam<std::tuple<ChangedInput, bool>> {};
 
-TEST_P(GuardedJob, RefusesAChangeThatIsTooLargeInEveryModeAndKeepsTheVersionBefore) {
+TEST_P(GuardedJob, RefusesAChangeThatIsTooLargeInEveryModeAndKeepsThePreviousVersion) {
   const auto& [change, pairs] = GetParam();
   JobBench bench;
   bench.config.guard = Guard::kOn;
   if (pairs) bench.config.filter = PairFilterSpec{.at_least = 0.5F};
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
   const std::string before = bench.version();
-  const CsrMatrix rows = random_rows(change.items, 300, 10, 41);  // the first of those before
+  const CsrMatrix rows =
+      random_rows(change.items, 300, 10, 41);  // the first rows of the previous input
   write_csr(bench.config.items, with_zero_rows(rows, change.more_zero_rows));
 
   EXPECT_EQ(bench.run(), change.code) << bench.sentence;
@@ -339,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(Changes, GuardedJob,
                                   std::string(std::get<1>(test.param) ? "_Pairs" : "_Full");
                          });
 
-TEST(Guard, RefusesValuesThatRowsWithoutValuesDoNotExplain) {
+TEST(Guard, RefusesNanThatEmptyRowsDoNotExplain) {
   const TemporaryFolder folder;
   const RunDirectory run(calls, folder / "out", Digest{});
   JobConfig config;
@@ -351,13 +352,13 @@ TEST(Guard, RefusesValuesThatRowsWithoutValuesDoNotExplain) {
   const std::vector<Digest> digests;
   Publication publication{config, plan, parts, digests, 21, 0, [] { return ResultIds{}; }, ""};
 
-  expect_error(ExitCode::kDataError, {"21 values are no", "explain 20", "--accept-change"},
+  expect_error(ExitCode::kDataError, {"21 values are not", "explain 20", "--accept-change"},
                [&] { check_guard(publication, run, calls); });
   publication.outside = 20;
   EXPECT_NO_THROW(check_guard(publication, run, calls));
 }
 
-TEST(DurableJob, ADamagedTileOfASmallMatrixIsFoundWhenTheRunGoesOn) {
+TEST(DurableJob, ADamagedTileOfASmallMatrixIsFoundWhenTheRunResumes) {
   const auto reference = undisturbed_files();
   JobBench bench;
   FailingRename unindexed("/tiles.idx");
@@ -392,7 +393,7 @@ TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
   EXPECT_EQ(bench.files(), reference);
 }
 
-TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsFinalized) {
+TEST(DurableJob, FoundPairsAreKeptUntilTheResultIsFinalized) {
   FailingRename late("/_SUCCESS");
   JobBench bench;
   bench.config.filter = PairFilterSpec{.at_least = 0.5F};
@@ -407,7 +408,7 @@ TEST(DurableJob, PairsThatWereFoundStayUntilTheResultIsFinalized) {
   EXPECT_FALSE(std::filesystem::exists(bench.version() + "/parts"));
 }
 
-TEST(DurableJob, PairsAreDurableAfterTheTimeOfAGroupToo) {
+TEST(DurableJob, PairsAreAlsoMadeDurableAfterATime) {
   class Counting final : public ForwardingCalls {
    public:
     std::atomic<int> syncs = 0;
@@ -422,7 +423,7 @@ TEST(DurableJob, PairsAreDurableAfterTheTimeOfAGroupToo) {
   EXPECT_GE(counting.syncs, 4 * 12);
 }
 
-TEST(DurableJob, MetricsTellOfFailuresAndKeepTheLastSuccess) {
+TEST(DurableJob, MetricsRecordFailuresAndKeepTheLastSuccess) {
   JobBench bench;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
   const std::string before = read_file(bench.config.output + "/metrics.prom");
@@ -437,7 +438,7 @@ TEST(DurableJob, MetricsTellOfFailuresAndKeepTheLastSuccess) {
   EXPECT_EQ(before.substr(0, before.find('\n')), after.substr(0, before.find('\n')));
 }
 
-TEST(DurableJob, StatusTellsUnfinishedFromPublished) {
+TEST(DurableJob, StatusDistinguishesUnfinishedFromPublished) {
   JobBench bench;
   FailingDisk disk;
   disk.room = 700'000;

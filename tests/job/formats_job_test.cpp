@@ -37,7 +37,7 @@ class FormatsJob : public testing::Test {
     if (world().rank() == 0) import_matrix(calls_, folder_ / source, folder_ / store, {}, log);
   }
 
-  /// The code of the error, or 0; its sentence in `sentence_`.
+  /// The exit code of the run, 0 without an error; the message is in `sentence_`.
   int run(const std::string& items, const std::string& queries, const std::string& output) {
     config_.items = folder_ / items;
     config_.queries = queries.empty() ? "" : folder_ / queries;
@@ -114,7 +114,7 @@ TEST_F(FormatsJob, AnyFormatGivesTheMatrixOfTheCsrFile) {
     EXPECT_EQ(matrix_files(output), expected) << output;
 }
 
-TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
+TEST_F(FormatsJob, Float64ValuesAreComputedWithoutRounding) {
   CsrMatrix rows = random_rows(1'100, 200, 9, 3);
   for (double& value : rows.values)
     value /= 3;
@@ -127,13 +127,14 @@ TEST_F(FormatsJob, Float64ValuesAreComputedWithAsTheyAre) {
   if (world().rank() != 0) return;
   const QuantizedRows unit = quantized_rows(rows);
   EXPECT_EQ(matrix("npz"), reference(unit, unit));
-  // its columns are only those that occur: other numbers, and the same cosines
+  // it has only the columns that occur: other numbers, but the same cosines
   EXPECT_EQ(matrix("jsonl"), matrix("npz"));
 }
 
 TEST_F(FormatsJob, AResultIsVerifiedAgainstInputsOfAnyFormat) {
   const CsrMatrix queries = random_rows(60, 300, 9, 1);
-  const CsrMatrix items = random_rows(2'100, 250, 9, 2);  // other terms: other columns alone
+  const CsrMatrix items =
+      random_rows(2'100, 250, 9, 2);  // with other terms, so other columns than alone
   write("q.jsonl", jsonl_of(queries, {.row = "q"}));
   write("i.jsonl", jsonl_of(items, {.row = "i"}));
   write("q.npz", npz_of(queries));
@@ -226,7 +227,7 @@ TEST_F(RowsWithIds, OtherIdsAreAnotherPlanWithTheSameTiles) {
   EXPECT_EQ(SimilarityReader::open(calls_, folder_ / "out").item_ids({7, 8})[0], "other 7");
 }
 
-TEST_F(RowsWithIds, OfAnotherCountAreRefusedBeforeAnythingIsWritten) {
+TEST_F(RowsWithIds, OfTheWrongCountAreRefusedBeforeAnythingIsWritten) {
   write("short.txt", numbered_lines("item ", 1'299));
   config_.item_ids = folder_ / "short.txt";
 
@@ -250,7 +251,7 @@ TEST_F(FormatsJob, IdsAndTermsOfTheSourceAreInTheResult) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/staging/inputs"));
 }
 
-TEST_F(FormatsJob, CellsOfRowsWithoutValuesAreNanWhereThatIsTheirPolicy) {
+TEST_F(FormatsJob, CellsOfEmptyRowsAreNanWhenRequested) {
   const CsrMatrix queries = matrix_of(9, {{{1, 1.0}}, {}, {{2, 1.0}, {3, -1.0}}});
   const CsrMatrix items = random_rows(1'050, 9, 3, 11);
   write_spmat("i.csr", items);

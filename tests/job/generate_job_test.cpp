@@ -34,7 +34,7 @@ class GenerateTest : public testing::Test {
   Log log_{{.level = LogLevel::kError}};
 };
 
-TEST_F(GenerateTest, TheFilesHoldTheRowsOfTheCorpus) {
+TEST_F(GenerateTest, TheFilesContainTheRowsOfTheCorpus) {
   const SyntheticCorpus corpus(find_corpus_preset("splade"), 5);
   CsrMatrix items;
   CsrMatrix queries;
@@ -48,7 +48,7 @@ TEST_F(GenerateTest, TheFilesHoldTheRowsOfTheCorpus) {
   EXPECT_EQ(read("small_items.csr").columns, 30522);
 }
 
-TEST_F(GenerateTest, MoreRowsThanAreHeldAtOnceMakeTheSameFileAsTheirRowsAlone) {
+TEST_F(GenerateTest, SeveralBatchesOfRowsMakeTheSameFileAsTheRowsAlone) {
   const SyntheticCorpus corpus(find_corpus_preset("titles"), 1);
   CsrMatrix last;
   corpus.generate(CorpusSide::kItems, {19990, 20000}, last);
@@ -81,7 +81,7 @@ TEST_F(GenerateTest, ANegativeNumberOfRowsIsRefused) {
   EXPECT_THAT(error, StartsWith("64: "));
 }
 
-TEST_F(GenerateTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(GenerateTest, AMissingFolderIsInTheError) {
   const std::string error = error_of([&] { run({"titles", 1, 1, 1, folder_ / "gone/x"}); });
 
   EXPECT_THAT(error, HasSubstr("gone/x_items.csr"));

@@ -95,7 +95,7 @@ TEST_F(ImportJobTest, Float64ValuesReachTheStoreUnrounded) {
   EXPECT_EQ(all_rows(*imported("m.jsonl", {.keys = VectorKeys::kIndices})), entries_of(matrix));
 }
 
-TEST_F(ImportJobTest, IntegersAreTheSameAsFloats) {
+TEST_F(ImportJobTest, IntegersEqualFloats) {
   const CsrMatrix matrix = matrix_of(50, {{{1, 3.0}, {7, 120.0}}, {}, {{49, 1.0}}});
   for (const std::string type : {"<f8", "<i8", ">i4", "|u1"}) {
     write_file(folder_ / "m.npz", npz_of(matrix, {.values = type}));
@@ -104,7 +104,7 @@ TEST_F(ImportJobTest, IntegersAreTheSameAsFloats) {
   }
 }
 
-TEST_F(ImportJobTest, AStoreIsSurveyedAsTheFileItWasMadeOf) {
+TEST_F(ImportJobTest, AStoreHasTheSurveyOfItsSource) {
   CsrMatrix matrix = random_rows(2100, 900, 12, 3);
   std::swap(matrix.col_indices[0], matrix.col_indices[1]);
   write_csr(folder_ / "m.csr", matrix);
@@ -121,7 +121,7 @@ TEST_F(ImportJobTest, AStoreIsSurveyedAsTheFileItWasMadeOf) {
   EXPECT_EQ(got.counts.unsorted_rows, 1);
 }
 
-TEST_F(ImportJobTest, IrregularRowsAreMadeRegularAndCounted) {
+TEST_F(ImportJobTest, IrregularRowsAreMadeCanonicalAndCounted) {
   write_csr(
       folder_ / "m.csr",
       matrix_of(9, {{{7, 1.0}, {1, 2.0}}, {{3, 1.0}, {3, 2.0}, {4, 0.0}}, {{5, 1.0}, {5, -1.0}}}));
@@ -246,7 +246,7 @@ TEST_F(ImportJobTest, TheReportComparesWithPlainCsr) {
 
 class MatchColumnsTest : public ImportJobTest {
  protected:
-  /// A store of JSONL lines, under a name of its own.
+  /// A store of JSONL lines with a unique name.
   std::unique_ptr<MatrixSource> store_of(const std::string& lines,
                                          const ImportOptions& options = {}) {
     const std::string name = folder_ / std::to_string(count_++);
@@ -317,7 +317,7 @@ TEST_F(MatchColumnsTest, TermsOnOneSideAloneAreRefused) {
               AllOf(StartsWith("65: "), HasSubstr("plain.csr"), HasSubstr("--vocab")));
 }
 
-TEST_F(MatchColumnsTest, ASideThatDoesNotSayHowWideItIsFits) {
+TEST_F(MatchColumnsTest, ASideWithoutANumberOfColumnsFits) {
   const ImportOptions by_index{.keys = VectorKeys::kIndices};
   write_csr(folder_ / "plain.csr", matrix_of(9, {{{8, 1.0}}}));
 

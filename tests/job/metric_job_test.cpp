@@ -118,7 +118,7 @@ TEST(MirroredJob, BothHalvesAreVerifiedAgainstTheInputs) {
   EXPECT_EQ(job.verdict(), "whole");
 }
 
-TEST(DotJob, SumsThatFloat64DoesNotHoldAreRefused) {
+TEST(DotJob, SumsBeyondExactFloat64IntegersAreRefused) {
   const auto large = matrix_of(4, {{{0, 2e9}, {1, 2e9}, {2, 2e9}}});
   MetricJob job(large, large);
 
@@ -145,7 +145,7 @@ TEST(Float16Job, EveryCellIsTheHalfEvenRoundingOfTheFloat32) {
     EXPECT_EQ(job.verdict(), "whole");
   }
   const auto part = std::filesystem::file_size(job.version() + "/parts/part-00000.h5");
-  EXPECT_EQ(part, (1 << 20) + 2 * 96 * 512);  // whole tiles of two bytes a value
+  EXPECT_EQ(part, (1 << 20) + 2 * 96 * 512);  // whole tiles of two bytes per value
 }
 
 TEST(Float16Job, DotProductsTooLargeForAFloat16AreRefused) {

@@ -8,7 +8,7 @@
 namespace bulksim::test {
 namespace {
 
-/// A CSR group, as text that a failure shows: "query item score" a line.
+/// A CSR group as text for failure messages, one line "query item score" per pair.
 std::string pairs_in(const std::string& path, const std::string& group = "pairs") {
   const h5::File file = h5::open_file(path);
   const auto offsets = read_array<std::int64_t>(file, group + "/indptr", H5T_NATIVE_INT64);
@@ -91,7 +91,7 @@ TEST(PairsJob, NonzeroCellsOfOneMatrixAreSymmetric) {
   EXPECT_EQ(pairs_in(job.config.output, "nonzero"), expected(items, items, *job.config.filter));
 }
 
-TEST(PairsJob, NonzeroCellsAreWholeAndRangesKeepTheNumbersOfRows) {
+TEST(PairsJob, NonzeroCellsAreCompleteAndRangesKeepRowNumbers) {
   const auto queries = random_rows(90, 300, 12, 4);
   const auto items = random_rows(1'100, 300, 15, 5);
   PairsJob job(queries, items,
@@ -134,7 +134,7 @@ TEST(PairsJob, TheBestAreThoseOfAStableSortOfTheMatrix) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(PairsJob, PlacesLeftOverHoldNoItem) {
+TEST(PairsJob, UnusedPlacesContainNoItem) {
   const auto items = matrix_of(4, {{{0, 1.0}}, {{0, 2.0}}, {}});
   PairsJob job(items, {.partners = Partners::kOthers, .keep = Keep::kBest, .count = 4});
 
@@ -164,7 +164,7 @@ TEST(PairsJob, TheDiagonalOfAnEmptyRowIsZeroToo) {
             (std::vector<float>{0.0f, 0.0f, 1.0f, 0.0f}));
 }
 
-TEST(PairsJob, AThresholdBelowZeroKeepsEmptyRowsAndNoNan) {
+TEST(PairsJob, ANegativeThresholdKeepsEmptyRowsAndNoNan) {
   const auto items = matrix_of(3, {{}, {{0, 1.0}}});
   PairsJob job(items, {.at_least = -1.0f});
 
@@ -175,7 +175,7 @@ TEST(PairsJob, AThresholdBelowZeroKeepsEmptyRowsAndNoNan) {
             "0 0 0.000000\n0 1 0.000000\n1 0 0.000000\n1 1 1.000000\n");
 }
 
-TEST(PairsJob, TheBytesDependOnNothingButThePlan) {
+TEST(PairsJob, TheBytesDependOnlyOnThePlan) {
   const auto queries = random_rows(100, 300, 12, 8);
   const auto items = random_rows(2'000, 300, 15, 9);
   const std::vector<PairFilterSpec> cuts{{.at_least = 0.3f},

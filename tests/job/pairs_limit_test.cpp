@@ -1,4 +1,4 @@
-// A run for pairs that grow too many: one rank, which fails while it streams, as any of several
+// A run with too many pairs, on one rank, which fails while it streams, as one of several ranks
 // would without the others knowing.
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +10,7 @@
 namespace bulksim::test {
 namespace {
 
-TEST(PairsLimit, IdenticalRowsStreamAndAreRefusedByTheLimitWithTheirSize) {
+TEST(PairsLimit, TooManyPairsOfIdenticalRowsAreRefusedWithTheirSize) {
   const std::vector<Entries> same(60'000, {{3, 1.5}});
   PairsJob job(matrix_of(8, same), {.at_least = 0.5f, .partners = Partners::kLater});
   job.config.max_output = 64 << 20;
@@ -22,7 +22,7 @@ TEST(PairsLimit, IdenticalRowsStreamAndAreRefusedByTheLimitWithTheirSize) {
   EXPECT_FALSE(std::filesystem::exists(job.config.output));
 }
 
-TEST(PairsLimit, ARefusedRunGoesOnWithAHigherLimit) {
+TEST(PairsLimit, ARefusedRunResumesWithAHigherLimit) {
   const std::vector<Entries> same(2'000, {{3, 1.5}});
   PairsJob job(matrix_of(8, same), {.at_least = 0.5f, .partners = Partners::kLater});
   job.config.max_output = 8'000'000;

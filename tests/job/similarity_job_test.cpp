@@ -25,7 +25,7 @@ class Job {
     write_csr(config.queries, queries);
   }
 
-  /// The code of the error, or 0; its sentence in `sentence`.
+  /// The exit code of the run, 0 without an error; the message is in `sentence`.
   int run() {
     Log log({.level = LogLevel::kError, .rank = world().rank(), .ranks = world().size()});
     world().barrier();
@@ -85,7 +85,7 @@ TEST(SimilarityJob, TheMatrixHasTheBitsOfTheDefinition) {
   job.expect_reference();
 }
 
-TEST(SimilarityJob, WithoutQueriesTheItemsMeetThemselves) {
+TEST(SimilarityJob, WithoutQueriesTheItemsAreComparedWithThemselves) {
   const auto items = random_rows(1'500, 300, 10, 3);
   Job job(items, items);
   job.config.queries.clear();
@@ -95,7 +95,7 @@ TEST(SimilarityJob, WithoutQueriesTheItemsMeetThemselves) {
   job.expect_reference();
 }
 
-TEST(SimilarityJob, TheFilesDependOnNothingButThePlan) {
+TEST(SimilarityJob, TheFilesDependOnlyOnThePlan) {
   const auto queries = random_rows(200, 400, 12, 4);
   const auto items = random_rows(3'000, 400, 12, 5);
   Job first(queries, items);
@@ -110,7 +110,7 @@ TEST(SimilarityJob, TheFilesDependOnNothingButThePlan) {
   EXPECT_EQ(first.files().contains("similarity.h5"), world().rank() == 0);
 }
 
-TEST(SimilarityJob, OneOrdinaryFileHoldsTheSameMatrix) {
+TEST(SimilarityJob, ASingleFileContainsTheSameMatrix) {
   Job job(random_rows(70, 100, 8, 6), random_rows(2'100, 100, 8, 7));
   job.config.output = job.folder / "result.h5";
 
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(SmallAndOdd, Shapes,
 
 class Tiles : public testing::TestWithParam<TileShape> {};
 
-TEST_P(Tiles, OfAnyShapeHoldTheSameMatrix) {
+TEST_P(Tiles, OfAnyShapeContainTheSameMatrix) {
   Job job(random_rows(90, 80, 7, 10), random_rows(2'500, 80, 7, 11));
   job.config.tile = GetParam();
 
@@ -188,7 +188,7 @@ TEST(SimilarityJob, QueriesInBatchesGiveTheSameFiles) {
   ASSERT_EQ(whole.run(), 0);
   batched.config.threads = 1;
   int code = 71;
-  // the least memory that is enough for some batch is far from what all queries take
+  // the least memory for any batch is far below the memory for all queries
   for (double memory = 16e6; code == 71; memory *= 1.05) {
     batched.config.memory = static_cast<std::int64_t>(memory);
     code = batched.run();

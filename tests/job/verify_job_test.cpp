@@ -51,7 +51,7 @@ class Verify : public testing::Test {
   JobBench bench;
 };
 
-TEST_F(Verify, AWholeResultIsCleanAndAgreesWithItsInputs) {
+TEST_F(Verify, AnIntactResultIsCleanAndMatchesItsInputs) {
   VerifyOptions options;
   options.path = bench.config.output;
   options.against_items = bench.config.items;
@@ -64,7 +64,7 @@ TEST_F(Verify, AWholeResultIsCleanAndAgreesWithItsInputs) {
   EXPECT_EQ(verdict.cells, 4 * 12 * 64);
 }
 
-TEST_F(Verify, NamesTheFileOfAnyFlippedBitAndTheTileOfThoseInTiles) {
+TEST_F(Verify, ReportsTheFileOfAnyFlippedBitAndTheTileOfThoseInTiles) {
   const std::string version = bench.version();
   std::vector<std::string> names;
   for (const auto& [name, content] : bench.files())
@@ -96,7 +96,7 @@ TEST_F(Verify, NamesTheFileOfAnyFlippedBitAndTheTileOfThoseInTiles) {
   EXPECT_TRUE(look(bench.config.output).damage.empty());
 }
 
-TEST_F(Verify, FindsWhatIsMissingEmptyCutLongForeignOrALink) {
+TEST_F(Verify, FindsFilesThatAreMissingEmptyTruncatedTooLongUnexpectedOrLinks) {
   const std::string part = bench.version() + "/parts/part-00002.h5";
   const std::string whole = read_file(part);
   const auto found = [&] {
@@ -134,10 +134,10 @@ TEST_F(Verify, InputsOfAnotherResultAreRefused) {
 
   const auto check = [&] { verify(calls, options, log()); };
 
-  expect_error(ExitCode::kDataError, {"items.csr", "does not hold the rows"}, check);
+  expect_error(ExitCode::kDataError, {"items.csr", "does not contain the rows"}, check);
 }
 
-TEST_F(Verify, RepairMakesTheSameBytesAgainAndSharesWholeParts) {
+TEST_F(Verify, RepairRestoresTheSameBytesAndSharesIntactParts) {
   const auto before = bench.files();
   const std::string damaged = bench.version();
   patch(damaged + "/parts/part-00001.h5", (1 << 20) + 50'000, "damage");
@@ -185,7 +185,7 @@ class VerifyPairs : public testing::TestWithParam<PairForm> {
   JobBench bench;
 };
 
-TEST_P(VerifyPairs, AWholeResultIsCleanAndAgreesWithItsInputs) {
+TEST_P(VerifyPairs, AnIntactResultIsCleanAndMatchesItsInputs) {
   EXPECT_TRUE(look(bench.config.output).damage.empty());
 
   if (is_text() || bench.config.output.ends_with(".npz")) {
@@ -198,7 +198,7 @@ TEST_P(VerifyPairs, AWholeResultIsCleanAndAgreesWithItsInputs) {
   EXPECT_EQ(verdict.cells, 64 * 3'000);
 }
 
-TEST_P(VerifyPairs, OfAFileThatWasCutAreDamaged) {
+TEST_P(VerifyPairs, OfATruncatedFileAreDamaged) {
   const std::string path = file();
   std::filesystem::permissions(path, std::filesystem::perms::owner_write,
                                std::filesystem::perm_options::add);
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PairForm{"Sample", "out", {.keep = Keep::kSample, .count = 5, .seed = 1}}),
     [](const auto& form) { return std::string(form.param.name); });
 
-TEST(VerifyPairFile, AScoreThatIsNotThatOfTheInputsIsFoundInASingleFile) {
+TEST(VerifyPairFile, AWrongScoreIsFoundInASingleFile) {
   JobBench bench;
   bench.config.output = bench.folder / "out.h5";
   bench.config.filter = PairFilterSpec{.keep = Keep::kBest, .count = 7};
@@ -239,11 +239,11 @@ TEST(VerifyPairFile, AScoreThatIsNotThatOfTheInputsIsFoundInASingleFile) {
   const Verdict verdict = verify(calls, options, log());
 
   ASSERT_EQ(verdict.damage.size(), 1U);
-  EXPECT_NE(verdict.damage[0].what.find("query 0 has another score"), std::string::npos)
+  EXPECT_NE(verdict.damage[0].what.find("query 0 has a wrong score"), std::string::npos)
       << verdict.damage[0].what;
 }
 
-TEST(VerifyFile, NamesTheTileOfAFlippedBitInASingleFile) {
+TEST(VerifyFile, ReportsTheTileOfAFlippedBitInASingleFile) {
   JobBench bench;
   bench.config.output = bench.folder / "result.h5";
   ASSERT_EQ(bench.run(), 0) << bench.sentence;

@@ -67,7 +67,7 @@ TEST_F(CommandLine, ShowDescribesAMatrixFile) {
   EXPECT_NE(outcome.out.find("2500 rows x 90 columns"), std::string::npos) << outcome.out;
 }
 
-TEST_F(CommandLine, case_47_a_result_with_a_missing_part_is_refused) {
+TEST_F(CommandLine, AResultWithAMissingPartIsRefused) {
   ASSERT_EQ(run("compute items.csr queries.csr -o out -q").code, 0);
   std::filesystem::remove(folder / "out/CURRENT/parts/part-00001.h5");
 
@@ -77,7 +77,7 @@ TEST_F(CommandLine, case_47_a_result_with_a_missing_part_is_refused) {
   EXPECT_NE(outcome.err.find("part-00001.h5"), std::string::npos) << outcome.err;
 }
 
-TEST_F(CommandLine, case_46_a_tile_over_4_gb_is_refused_with_the_limit) {
+TEST_F(CommandLine, ATileOver4GbIsRefusedWithTheLimit) {
   write_csr(folder / "many.csr", matrix_of(4, std::vector<Entries>(32'768, {{1, 1.0}})));
 
   const auto outcome = run("compute many.csr -o out --tile 32768x32768 --max-output 1T");
@@ -87,14 +87,14 @@ TEST_F(CommandLine, case_46_a_tile_over_4_gb_is_refused_with_the_limit) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
-TEST_F(CommandLine, QuietSaysNothingWhenAllIsWell) {
+TEST_F(CommandLine, QuietPrintsNothingOnSuccess) {
   const auto outcome = run("compute items.csr queries.csr -o out -q");
 
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST_F(CommandLine, TheJsonLogIsOneObjectALine) {
+TEST_F(CommandLine, TheJsonLogIsOneObjectPerLine) {
   const auto outcome = run("compute items.csr queries.csr -o out --log-format json -v");
 
   std::istringstream lines(outcome.err);
@@ -163,7 +163,7 @@ TEST_F(CommandLine, HelpListsEveryCommandAndEveryExitCode) {
     EXPECT_NE(help.out.find(code), std::string::npos) << code;
 }
 
-TEST_F(CommandLine, ComputeHelpShowsGroupsAndHelpAllTheRest) {
+TEST_F(CommandLine, ComputeHelpShowsGroupsAndHelpAllShowsTheRest) {
   const auto usual = run("compute --help");
   const auto all = run("compute --help-all");
 
@@ -177,7 +177,7 @@ TEST_F(CommandLine, ComputeHelpShowsGroupsAndHelpAllTheRest) {
   EXPECT_NE(all.out.find("--commit-bytes"), std::string::npos);
 }
 
-TEST_F(CommandLine, LaunchedByAForeignMpiItStopsWithASentence) {
+TEST_F(CommandLine, UnderAnotherMpiItStopsWithAMessage) {
   const auto outcome = run("compute items.csr -o out", "OMPI_COMM_WORLD_SIZE=3");
 
   EXPECT_EQ(outcome.code, 78) << outcome.err;

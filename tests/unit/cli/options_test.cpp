@@ -19,7 +19,7 @@ OptionValues parse(const std::vector<std::string>& words) {
   return parse_options(compute_syntax(), words);
 }
 
-TEST(Options, WordsWithoutADashStandForItemsAndQueries) {
+TEST(Options, ArgumentsWithoutADashAreItemsAndQueries) {
   const auto config = make_job_config(parse({"items.csr", "queries.csr", "-o", "out"}));
 
   EXPECT_EQ(config.items, "items.csr");
@@ -43,7 +43,7 @@ TEST(Options, AbbreviationsAreNotGuessed) {
   expect_error(ExitCode::kUsage, {"--out"}, [] { parse({"a", "--out", "x"}); });
 }
 
-TEST(Options, AStrayWordIsRefused) {
+TEST(Options, AnExcessArgumentIsRefused) {
   expect_error(ExitCode::kUsage, {"too many arguments"}, [] { parse({"a", "b", "c", "-o", "x"}); });
 }
 
@@ -89,7 +89,7 @@ TEST(Options, RangesOfRowsTakeSuffixesAndAreChecked) {
   }
 }
 
-TEST(Options, Float16IsForTheMatrixAlone) {
+TEST(Options, Float16AppliesOnlyToTheMatrix) {
   const auto config =
       make_job_config(parse({"a", "-o", "x", "--dtype", "float16", "--metric", "dot"}));
 
@@ -125,7 +125,7 @@ TEST(Options, ATileIsTwoWholeNumbers) {
   }
 }
 
-TEST(Options, TheCommandLineBeatsTheFileAndTheFileBeatsTheDefault) {
+TEST(Options, TheCommandLinePrecedesTheFileAndTheFilePrecedesTheDefault) {
   const TemporaryFolder folder;
   std::ofstream(folder / "run.cfg") << "# a comment\n threads = 3  # more\noutput=file\n\n"
                                     << "zero-rows = error\nstrict = off\n";
@@ -138,7 +138,7 @@ TEST(Options, TheCommandLineBeatsTheFileAndTheFileBeatsTheDefault) {
   EXPECT_EQ(config.irregular, Irregular::kAccept);
 }
 
-TEST(Options, AnUnknownKeyInAFileIsNamedWithItsLine) {
+TEST(Options, AnUnknownKeyInAFileIsReportedWithItsLine) {
   const TemporaryFolder folder;
   std::ofstream(folder / "run.cfg") << "threads = 3\noutpt = x\n";
 
@@ -156,7 +156,7 @@ TEST(Options, AnOptionGivenTwiceIsRefused) {
   });
 }
 
-TEST(Options, TheShippedConfigurationNamesEveryOptionWithItsDefault) {
+TEST(Options, TheShippedConfigurationListsEveryOptionWithItsDefault) {
   const std::string path = std::string(BULKSIM_CONFIGS) + "/compute.cfg";
   const std::string text = read_file(path);
   const auto shipped = parse({"a", "-o", "x", "--config", path});
@@ -181,7 +181,7 @@ TEST(Options, TheShippedConfigurationsAreGeneratedFromTheTable) {
   }
 }
 
-TEST(Options, TheNightlyConfigurationDiffersInGuardAndLogAlone) {
+TEST(Options, TheNightlyConfigurationDiffersOnlyInGuardAndLog) {
   const auto defaults = parse({"a", "-o", "x"});
   const auto nightly =
       parse({"a", "-o", "x", "--config", std::string(BULKSIM_CONFIGS) + "/nightly.cfg"});
@@ -210,7 +210,7 @@ TEST(Help, RarelyNeededOptionsAreShownByHelpAllOnly) {
     EXPECT_NE(all.find("--" + option.name), std::string::npos) << option.name;
 }
 
-TEST(Help, ACommandAcceptsEveryOptionOfComputeAndShowsThoseThatConcernIt) {
+TEST(Help, ACommandAcceptsEveryOptionOfComputeAndShowsThoseThatApplyToIt) {
   CommandSyntax plan = compute_syntax();
   plan.options = options_of(ComputeCommand::kPlan);
 
@@ -220,7 +220,7 @@ TEST(Help, ACommandAcceptsEveryOptionOfComputeAndShowsThoseThatConcernIt) {
   EXPECT_NE(help_text(plan, HelpDetail::kAll).find("--keep"), std::string::npos);
 }
 
-TEST(Help, RepairRefusesWhatTheVersionDecides) {
+TEST(Help, RepairRefusesOptionsThatTheVersionDetermines) {
   CommandSyntax repair = compute_syntax();
   repair.options = options_of(ComputeCommand::kRepair);
 

@@ -17,7 +17,7 @@
 namespace bulksim::test {
 namespace {
 
-/// A file that nobody may accept: its name, its bytes and what the sentence must say.
+/// A file that must be refused: its name, its bytes and a part of the message.
 struct BadInput {
   std::string name;
   std::string bytes;
@@ -146,7 +146,7 @@ class BadInputs : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  /// compute ends in 65 with one sentence that names the file, and nothing is written.
+  /// compute exits with 65 and one message with the file name, and nothing is written.
   void expect_refused(const BadInput& bad) {
     write_file(folder_ / bad.name, bad.bytes);
     write_csr(folder_ / "items.csr", matrix_of(5, {{{1, 1.0}}}));
@@ -177,17 +177,17 @@ class BadInputs : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(BadInputs, EveryBadSpmatEndsInItsSentence) {
+TEST_F(BadInputs, EveryBadSpmatIsRefusedWithItsMessage) {
   for (const BadInput& bad : bad_spmats(folder_.path()))
     expect_refused(bad);
 }
 
-TEST_F(BadInputs, EveryBadNpzEndsInItsSentence) {
+TEST_F(BadInputs, EveryBadNpzIsRefusedWithItsMessage) {
   for (const BadInput& bad : bad_npzs())
     expect_refused(bad);
 }
 
-TEST_F(BadInputs, EveryBadJsonlEndsInItsSentence) {
+TEST_F(BadInputs, EveryBadJsonlIsRefusedWithItsMessage) {
   for (const BadInput& bad : bad_jsonls())
     expect_refused(bad);
 }
@@ -215,7 +215,7 @@ TEST_F(BadInputs, PlanLeavesNothingBehind) {
   EXPECT_EQ(names, (std::vector<std::string>{"err.txt", "items.npz", "out.txt"}));
 }
 
-TEST_F(BadInputs, PlanKnowsEveryByteOfTheResult) {
+TEST_F(BadInputs, PlanPrintsTheExactBytesOfTheResult) {
   write_csr(folder_ / "items.csr", random_rows(2'500, 90, 8, 1));
   std::string names;
   for (int row = 0; row < 2'500; ++row)

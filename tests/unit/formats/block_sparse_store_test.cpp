@@ -64,7 +64,7 @@ class BlockSparseStoreTest : public testing::Test {
   StoreSizes sizes_;
 };
 
-TEST_F(BlockSparseStoreTest, GivesBackAnyRangeOfRows) {
+TEST_F(BlockSparseStoreTest, ReadsAnyRangeOfRows) {
   const CsrMatrix rows = random_rows(2500, 100'000, 8, 1);
   const auto store = store_of(rows);
   const auto all = entries_of(rows);
@@ -84,7 +84,7 @@ TEST_F(BlockSparseStoreTest, GivesBackAnyRangeOfRows) {
   }
 }
 
-TEST_F(BlockSparseStoreTest, SaysWhatItHolds) {
+TEST_F(BlockSparseStoreTest, DescribesItsContents) {
   const CsrMatrix rows = random_rows(1100, 5000, 6, 2);
 
   const auto store = store_of(rows);
@@ -161,7 +161,7 @@ TEST_F(BlockSparseStoreTest, EqualRowsMakeEqualFiles) {
   EXPECT_TRUE(once == again);
 }
 
-TEST_F(BlockSparseStoreTest, IsAnHdf5FileThatSaysWhatItIs) {
+TEST_F(BlockSparseStoreTest, IsAnHdf5FileWithDescribingAttributes) {
   const CsrMatrix rows = random_rows(1100, 5000, 6, 7);
   const hid_t file = H5Fopen(write(rows).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   ASSERT_GE(file, 0);
@@ -203,7 +203,7 @@ TEST_F(BlockSparseStoreTest, ManyThreadsReadAtOnce) {
   }
 }
 
-TEST_F(BlockSparseStoreTest, AWriterThatIsGivenUpLeavesNothing) {
+TEST_F(BlockSparseStoreTest, AnAbandonedWriterLeavesNothing) {
   {
     StoreWriter writer(calls_, path_);
     writer.append(random_rows(1024, 50, 3, 9).view());
@@ -212,7 +212,7 @@ TEST_F(BlockSparseStoreTest, AWriterThatIsGivenUpLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(BlockSparseStoreTest, WhatAKilledImportLeftIsOverwritten) {
+TEST_F(BlockSparseStoreTest, LeftoversOfAKilledImportAreOverwritten) {
   std::ofstream(path_ + ".tmp") << "half a store";
 
   const auto store = store_of(random_rows(10, 50, 3, 10));
@@ -221,7 +221,7 @@ TEST_F(BlockSparseStoreTest, WhatAKilledImportLeftIsOverwritten) {
   EXPECT_FALSE(std::filesystem::exists(path_ + ".tmp"));
 }
 
-TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNoStore) {
+TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNotAStore) {
   H5Fclose(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
 
   const std::string error = error_of([&] { open_matrix(calls_, path_); });
@@ -229,7 +229,7 @@ TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNoStore) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr(path_), HasSubstr("is not a store")));
 }
 
-TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsNamedByItsRows) {
+TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsReportedByItsRows) {
   write(random_rows(2000, 50, 3, 11));
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(65536 + 200) << "xyz";
   const auto store = open_matrix(calls_, path_);
@@ -240,7 +240,7 @@ TEST_F(BlockSparseStoreTest, ADamagedRowBlockIsNamedByItsRows) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("rows 0 to 1023"), HasSubstr("damaged")));
 }
 
-TEST_F(BlockSparseStoreTest, EveryChangedByteThatMattersIsSeen) {
+TEST_F(BlockSparseStoreTest, EveryRelevantChangedByteIsDetected) {
   StoreInfo store_info;
   store_info.ids = numbered("i", 40);
   write(random_rows(40, 50, 3, 12), store_info);
@@ -260,7 +260,7 @@ TEST_F(BlockSparseStoreTest, EveryChangedByteThatMattersIsSeen) {
   }
 }
 
-TEST_F(BlockSparseStoreTest, ACutFileIsRefused) {
+TEST_F(BlockSparseStoreTest, ATruncatedFileIsRefused) {
   write(random_rows(40, 50, 3, 13));
   const auto size = std::filesystem::file_size(path_);
 

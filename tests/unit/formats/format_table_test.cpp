@@ -34,7 +34,7 @@ class FormatTable : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(FormatTable, EveryFormatHasANameSuffixesAndOneWayToOpenIt) {
+TEST_F(FormatTable, EveryFormatHasANameSuffixesAndOneOpenFunction) {
   std::set<std::string_view> names;
   std::set<std::string_view> suffixes;
   for (const InputFormat& format : input_formats()) {
@@ -57,7 +57,7 @@ TEST_F(FormatTable, ASuffixDecidesTheFormat) {
   }
 }
 
-TEST_F(FormatTable, HelpAndErrorsNameEverySuffix) {
+TEST_F(FormatTable, HelpAndErrorsListEverySuffix) {
   const std::string path = write("matrix.mtx", "1 2 3");
   const std::string error = error_of([&] { format_of(calls_, path); });
 
@@ -71,7 +71,7 @@ TEST_F(FormatTable, HelpAndErrorsNameEverySuffix) {
   }
 }
 
-TEST_F(FormatTable, TheHelpOfComputeNamesEverySuffix) {
+TEST_F(FormatTable, TheHelpOfComputeListsEverySuffix) {
   const auto options = options_of(ComputeCommand::kCompute);
   const auto items = std::find_if(options.begin(), options.end(),
                                   [](const Option& option) { return option.name == "items"; });
@@ -108,7 +108,7 @@ TEST_F(FormatTable, AFolderHasTheFormatOfItsFiles) {
               testing::ElementsAre("a.jsonl", "b.jsonl.gz"));
 }
 
-TEST_F(FormatTable, WhatIsNotReadByRangesIsToBeImportedFirst) {
+TEST_F(FormatTable, FormatsNotReadByRangesMustBeImportedFirst) {
   const std::string path = write("matrix.jsonl", "");
 
   EXPECT_THAT(error_of([&] { open_matrix(calls_, path); }),

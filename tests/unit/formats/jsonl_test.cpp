@@ -48,7 +48,7 @@ std::string gzip(const std::string& content) {
   return packed;
 }
 
-/// All that a stream gives.
+/// Everything read from a stream.
 struct Read {
   std::vector<Entries> rows;
   std::vector<std::string> ids;
@@ -110,7 +110,7 @@ TEST_F(JsonlTest, IdsHaveThreeNamesAndMayBeIntegers) {
   EXPECT_THAT(all.ids, ElementsAre("x\n1", "7", "-3", "18446744073709551615"));
 }
 
-TEST_F(JsonlTest, TakesWhatIsUnusualButMeant) {
+TEST_F(JsonlTest, AcceptsUnusualButValidInput) {
   const Read all = read(
       "\xEF\xBB\xBF{\"id\":1,\"vector\":{\"a\":1}}\r\n"
       "\r\n   \n"
@@ -201,7 +201,7 @@ TEST_F(JsonlTest, GzipFilesAndFoldersAreOneMatrix) {
   EXPECT_THAT(all.rows, ElementsAre(Entries{{2, 1.0}}, Entries{{0, 2.0}}, Entries{{1, 3.0}}));
 }
 
-TEST_F(JsonlTest, ADamagedOrCutGzipFileIsNamed) {
+TEST_F(JsonlTest, ADamagedOrTruncatedGzipFileIsReported) {
   const std::string path = folder_ / "items.jsonl.gz";
   std::string packed = gzip("{\"id\":1,\"vector\":{\"c\":1}}\n");
   for (const std::size_t left : {std::size_t{5}, packed.size() - 9, packed.size() - 1}) {
@@ -221,7 +221,7 @@ TEST_F(JsonlTest, AFolderWithoutVectorsIsRefused) {
   EXPECT_THAT(error_of([&] { read_path(folder_ / "empty"); }), StartsWith("65: "));
 }
 
-TEST_F(JsonlTest, EveryBadLineIsNamedWithWhatIsWrong) {
+TEST_F(JsonlTest, EveryBadLineIsReportedWithItsFault) {
   const std::pair<std::string, std::string> cases[] = {
       {"{\"id\":2,\"vector\":{\"a\":1}", "truncated"},
       {"{\"id\":2,\"vector\":{\"a\":1", "truncated"},
@@ -261,7 +261,7 @@ TEST_F(JsonlTest, EveryBadLineIsNamedWithWhatIsWrong) {
   }
 }
 
-TEST_F(JsonlTest, AKeyThatIsNoNumberIsRefusedWhereColumnsAreWanted) {
+TEST_F(JsonlTest, AKeyThatIsNotANumberIsRefusedWhereColumnsAreRequired) {
   for (const std::string key : {"a", "1x", "-1", "4294967296", "", " 1", "1.0"}) {
     EXPECT_THAT(error_of_reading("{\"id\":1,\"vector\":{\"" + key + "\":1}}",
                                  {.keys = VectorKeys::kIndices}),
@@ -277,7 +277,7 @@ TEST_F(JsonlTest, IdsAreNotReadWhereTheyComeFromElsewhere) {
   EXPECT_EQ(all.rows.size(), 2u);
 }
 
-TEST(TermTable, TellsTextsOfEveryLengthApart) {
+TEST(TermTable, DistinguishesTextsOfEveryLength) {
   TermTable table;
   std::vector<std::string> texts;
   for (std::size_t size = 0; size <= 40; ++size) {

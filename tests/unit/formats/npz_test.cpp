@@ -33,13 +33,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Small whole numbers from 0 on, exact in every type; unsorted and twice where the file has them
-/// so.
+/// Small whole numbers from 0, exact in every type; unsorted and with duplicates, as in the file.
 CsrMatrix small_matrix() {
   return matrix_of(9, {{{3, 1.0}, {8, 2.0}}, {}, {{7, 1.0}, {1, 0.0}, {7, 1.0}}, {{0, 1.0}}});
 }
 
-/// Members of a good csr archive, to be spoiled one at a time.
+/// Members of a valid csr archive, to be damaged one at a time.
 std::vector<std::pair<std::string, std::string>> members_of(const CsrMatrix& matrix) {
   return {{"indices.npy", npy_of("<i4", matrix.col_indices)},
           {"indptr.npy", npy_of("<i4", matrix.row_offsets)},
@@ -74,7 +73,7 @@ class NpzTest : public testing::Test {
     return error_of([&] { read(bytes); });
   }
 
-  /// Replaces, adds or (with empty content) takes away one member of a good archive.
+  /// Replaces, adds or (with empty content) removes one member of a valid archive.
   std::string spoiled(const std::string& name, const std::string& content) {
     ZipWriter zip;
     bool replaced = false;
@@ -92,14 +91,14 @@ class NpzTest : public testing::Test {
   std::string path_ = folder_ / "matrix.npz";
 };
 
-TEST_F(NpzTest, GivesRowsAsTheyAreStored) {
+TEST_F(NpzTest, ReadsRowsAsTheyAreStored) {
   const CsrMatrix read_back = read(npz_of(small_matrix()));
 
   EXPECT_EQ(entries_of(read_back), entries_of(small_matrix()));
   EXPECT_EQ(read_back.columns, 9);
 }
 
-TEST_F(NpzTest, GivesLongMatricesInRowBlocks) {
+TEST_F(NpzTest, ReadsLongMatricesInRowBlocks) {
   const CsrMatrix matrix = random_rows(5000, 3000, 8, 1);
   for (const int method : {0, 8}) {
     NpzOptions options;
@@ -126,7 +125,7 @@ TEST_F(NpzTest, ReadsEveryTypeOfValuesInBothByteOrders) {
   }
 }
 
-TEST_F(NpzTest, TruthIsOneOrZero) {
+TEST_F(NpzTest, BooleansAreOneOrZero) {
   const CsrMatrix matrix = matrix_of(5, {{{1, 1.0}, {2, 0.0}}, {{4, 1.0}}});
 
   EXPECT_EQ(entries_of(read(npz_of(matrix, {.values = "|b1"}))), entries_of(matrix));
@@ -242,7 +241,7 @@ std::string coo_of(const CsrMatrix& matrix, const std::string& coords) {
   return zip.finish();
 }
 
-TEST_F(NpzTest, ColumnsAndCoordinatesArePutInRows) {
+TEST_F(NpzTest, CscAndCooAreSortedIntoRows) {
   const CsrMatrix matrix = random_rows(1500, 60, 5, 2);
 
   EXPECT_EQ(entries_of(read(csc_of(matrix))), entries_of(matrix));
@@ -270,7 +269,7 @@ class Backwards final : public EntryStream {
   std::vector<Entries> rows_;
 };
 
-TEST(RowsOfEntries, AreTheSameHoweverFewFitInMemory) {
+TEST(RowsOfEntries, AreTheSameForAnyNumberInMemory) {
   const CsrMatrix matrix = random_rows(5000, 60, 5, 3);
   for (const std::int64_t most : {1, 6000, 1'000'000}) {
     MatrixInfo info;
@@ -289,14 +288,14 @@ TEST(RowsOfEntries, AreTheSameHoweverFewFitInMemory) {
   }
 }
 
-TEST_F(NpzTest, EveryMissingMemberIsNamed) {
+TEST_F(NpzTest, EveryMissingMemberIsReported) {
   for (const auto& [name, content] : members_of(small_matrix())) {
     EXPECT_THAT(error_of_reading(spoiled(name, "")),
                 AllOf(StartsWith("65: "), HasSubstr(path_), HasSubstr(name)));
   }
 }
 
-TEST_F(NpzTest, EveryDamagedMemberIsNamed) {
+TEST_F(NpzTest, EveryDamagedMemberIsReported) {
   const CsrMatrix matrix = random_rows(300, 100, 8, 4);
   for (const int method : {0, 8}) {
     for (const auto& [name, content] : members_of(matrix)) {
@@ -312,7 +311,7 @@ TEST_F(NpzTest, EveryDamagedMemberIsNamed) {
   }
 }
 
-TEST_F(NpzTest, EveryCutArchiveIsRefused) {
+TEST_F(NpzTest, EveryTruncatedArchiveIsRefused) {
   const std::string good = npz_of(small_matrix());
   for (std::size_t size = 0; size < good.size(); size += 7) {
     EXPECT_THAT(error_of_reading(good.substr(0, size)), StartsWith("65: ")) << size;
@@ -359,7 +358,7 @@ TEST_F(NpzTest, OffsetsThatWrappedIn32BitsAreRefusedWithTheRow) {
       AllOf(StartsWith("65: "), HasSubstr("indptr.npy"), HasSubstr("not monotone at row 0")));
 }
 
-TEST_F(NpzTest, ABadEntryIsNamedByRowAndPlace) {
+TEST_F(NpzTest, ABadEntryIsReportedByRowAndPlace) {
   const auto with = [&](Entries row) {
     CsrMatrix matrix = matrix_of(9, {{{1, 1.0}}, row});
     return error_of_reading(npz_of(matrix));
@@ -376,7 +375,7 @@ TEST_F(NpzTest, ABadEntryIsNamedByRowAndPlace) {
   EXPECT_THAT(with({{2, INFINITY}}), HasSubstr("infinite"));
 }
 
-TEST_F(NpzTest, ABadCoordinateIsNamed) {
+TEST_F(NpzTest, ABadCoordinateIsReported) {
   CsrMatrix matrix = matrix_of(9, {{{1, 1.0}}, {{4, 2.0}}});
   matrix.col_indices[1] = 9;
 

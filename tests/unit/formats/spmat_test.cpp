@@ -35,7 +35,7 @@ void append(std::string& bytes, T value) {
   bytes.append(raw.data(), raw.size());
 }
 
-/// A file as it should not always be: every number is free.
+/// A file that may be invalid: every number can be set.
 struct Raw {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -84,7 +84,7 @@ class SpmatTest : public testing::Test {
   FileCalls& calls_ = system_file_calls();
 };
 
-TEST_F(SpmatTest, ReadsWhatIsInTheFile) {
+TEST_F(SpmatTest, ReadsTheFile) {
   const auto source = open_matrix(calls_, write(good_file().bytes()));
   CsrMatrix rows;
 
@@ -98,7 +98,7 @@ TEST_F(SpmatTest, ReadsWhatIsInTheFile) {
   EXPECT_EQ(entries_of(rows), (std::vector<Entries>{{{1, 0.5}, {4, -2.0}}, {}, {{0, 3.0}}}));
 }
 
-TEST_F(SpmatTest, EveryRangeOfRowsIsThatPartOfTheWhole) {
+TEST_F(SpmatTest, EveryRangeOfRowsEqualsThatPartOfTheFile) {
   const auto source = open_matrix(calls_, write(good_file().bytes()));
   CsrMatrix rows;
   source->read({0, 3}, rows);
@@ -189,7 +189,7 @@ TEST_F(SpmatTest, AFileWithoutEntriesAndOneWithoutRowsAreAccepted) {
 
 class WrongSize : public SpmatTest, public testing::WithParamInterface<int> {};
 
-TEST_P(WrongSize, AFileThatIsNotAsLongAsItsHeaderSaysIsRefused) {
+TEST_P(WrongSize, AFileThatDoesNotMatchItsHeaderIsRefused) {
   std::string bytes = good_file().bytes();
   const std::size_t expected = bytes.size();
   bytes.resize(expected + static_cast<std::size_t>(GetParam()), '\0');
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, WrongSize, testing::Values(-8, -1, 1, 8));
 
 class WildHeader : public SpmatTest, public testing::WithParamInterface<std::int64_t> {};
 
-TEST_P(WildHeader, SizesNearTheEndsOf64BitsAreRefusedBeforeAnythingIsAllocated) {
+TEST_P(WildHeader, SizesNearTheLimitsOf64BitsAreRefusedBeforeAllocation) {
   Raw wild_rows = good_file();
   Raw wild_entries = good_file();
   Raw wild_both = good_file();
@@ -339,7 +339,7 @@ TEST_F(SpmatTest, RowsAndEntriesAreCountedFromTheStartOfTheFile) {
 
 class NotFinite : public SpmatTest, public testing::WithParamInterface<float> {};
 
-TEST_P(NotFinite, AValueThatIsNoNumberIsRefusedWithRowAndEntry) {
+TEST_P(NotFinite, AValueThatIsNotFiniteIsRefusedWithRowAndEntry) {
   Raw raw = good_file();
   raw.values[1] = GetParam();
 
@@ -353,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(Values, NotFinite,
                                          std::numeric_limits<float>::infinity(),
                                          -std::numeric_limits<float>::infinity()));
 
-TEST_F(SpmatTest, ACompressedFileIsCalledByItsName) {
+TEST_F(SpmatTest, ACompressedFileIsRecognized) {
   std::string bytes = good_file().bytes();
   bytes.replace(0, 4, "\x1f\x8b\x08\x08");
 
@@ -362,7 +362,7 @@ TEST_F(SpmatTest, ACompressedFileIsCalledByItsName) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("gzip")));
 }
 
-TEST_F(SpmatTest, AByteSwappedFileIsCalledByItsName) {
+TEST_F(SpmatTest, AByteSwappedFileIsRecognized) {
   std::string bytes = good_file().bytes();
   for (std::size_t at = 0; at < 24; at += 8) {
     std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
@@ -397,7 +397,7 @@ TEST_F(SpmatTest, AFolderIsRefused) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("is a folder")));
 }
 
-TEST_F(SpmatTest, AnUnknownSuffixIsRefusedWithTheFormatsThatAreKnown) {
+TEST_F(SpmatTest, AnUnknownSuffixIsRefusedWithTheKnownFormats) {
   const std::string path = write("1 2 3", "matrix.mtx");
 
   const std::string error = error_of([&] { open_matrix(calls_, path); });
@@ -405,7 +405,7 @@ TEST_F(SpmatTest, AnUnknownSuffixIsRefusedWithTheFormatsThatAreKnown) {
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("matrix.mtx"), HasSubstr(".csr")));
 }
 
-TEST_F(SpmatTest, TheWriterMakesTheBytesOfTheFormat) {
+TEST_F(SpmatTest, TheWriterWritesTheBytesOfTheFormat) {
   const CsrMatrix rows = matrix_of(5, {{{1, 0.5}, {4, -2.0}}, {}, {{0, 3.0}}});
   SpmatWriter writer(calls_, folder_ / "out.csr", 5, rows.row_offsets);
 
@@ -437,7 +437,7 @@ TEST_F(SpmatTest, AFileThatWasNotFinishedLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(SpmatTest, AnOldFileStaysUntilTheNewOneIsWhole) {
+TEST_F(SpmatTest, AnOldFileStaysUntilTheNewOneIsComplete) {
   write("old", "out.csr");
   const CsrMatrix rows = matrix_of(5, {{{1, 0.5}}});
   SpmatWriter writer(calls_, folder_ / "out.csr", 5, rows.row_offsets);

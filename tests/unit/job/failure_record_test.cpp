@@ -15,7 +15,7 @@ nlohmann::json read_json(const std::string& path) {
   return nlohmann::json::parse(read_file(path));
 }
 
-TEST(FailureRecord, TellsWhoHasFailedWhereAndWhy) {
+TEST(FailureRecord, RecordsRankPlaceAndCauseOfAFailure) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "errors");
   FailureRecord record(system_file_calls());
@@ -61,12 +61,12 @@ TEST(FailureRecord, KeepsTheFirstFailureOfAProcess) {
   record.open(folder / "errors", 1);
   record.write(ExitCode::kIoError, "the cause", 0, {});
 
-  record.write(ExitCode::kUnavailable, "what came of it", 0, {});
+  record.write(ExitCode::kUnavailable, "a consequence", 0, {});
 
   EXPECT_EQ(read_json(folder / "errors/a0001-r0000.json")["cause"], "the cause");
 }
 
-TEST(FailureRecord, WritesNothingBeforeThereIsAPlaceAndAfterItIsGone) {
+TEST(FailureRecord, WritesNothingBeforeItIsOpenedAndAfterItsFolderIsGone) {
   const TemporaryFolder folder;
   FailureRecord early(system_file_calls());
   FailureRecord late(system_file_calls());

@@ -56,7 +56,7 @@ TEST(Plan, PartsCoverTheColumnsOfTilesInOrderAndBalanced) {
   EXPECT_LE(most, plan.grid.columns() / static_cast<std::int64_t>(plan.parts.size()) + 1);
 }
 
-TEST(Plan, TheTextHoldsEverythingAndReadsBack) {
+TEST(Plan, TheTextContainsEverythingAndReadsBack) {
   const auto plan = make_plan({}, even_surveys(5'000, 100'000));
 
   const auto again = Plan::from_json(plan.to_json());
@@ -111,11 +111,11 @@ TEST(Plan, ZeroRowsCanBeRefused) {
   config.zero_rows = ZeroRows::kError;
   config.items = "items.csr";
 
-  expect_error(ExitCode::kDataError, {"items.csr", "2 rows", "--zero-rows"},
+  expect_error(ExitCode::kDataError, {"items.csr", "2 empty rows", "--zero-rows"},
                [&] { make_plan(config, surveys); });
 }
 
-TEST(Plan, AMatrixOverAnyFileSystemIsRefusedWithoutOverflow) {
+TEST(Plan, AMatrixTooLargeForAnyFileSystemIsRefusedWithoutOverflow) {
   Surveys surveys;
   surveys.queries.rows = std::int64_t{1} << 33;
   surveys.items.rows = std::int64_t{1} << 33;
@@ -179,7 +179,7 @@ TEST(Schedule, TooLittleMemoryIsRefusedWithTheTable) {
   });
 }
 
-TEST(Schedule, OnProcessorsChunksAreShortAndEachThreadHasTwo) {
+TEST(Schedule, OnTheCpuChunksAreShortAndEachThreadHasTwo) {
   const auto surveys = even_surveys(5'000, 2'000'000, 40);
   const auto plan = make_plan({}, surveys);
   RankResources resources{.threads = 4, .cores = 4, .memory = std::int64_t{8} << 30, .held = 0};
@@ -201,7 +201,7 @@ TEST(Schedule, OnProcessorsChunksAreShortAndEachThreadHasTwo) {
   EXPECT_EQ(tight.query_batch_rows, plan.grid.rows());
 }
 
-TEST(Schedule, OfNarrowTilesAChunkHoldsSeveralColumns) {
+TEST(Schedule, AChunkOfNarrowTilesHasSeveralColumns) {
   JobConfig config;
   config.tile = TileShape{64, 100};
   const auto surveys = even_surveys(5'000, 1'000'000, 40);
@@ -229,7 +229,7 @@ TEST(Schedule, QueriesThatDoNotFitAreBatched) {
   EXPECT_LE(narrow.memory_peak(), std::int64_t{200} << 20);
 }
 
-/// A rank with a device of 50 MB L2 cache whose copies come down with 50 GB/s.
+/// A rank with a device that has 50 MB of L2 cache and copies 50 GB/s to the host.
 RankResources with_device(std::int64_t free_bytes) {
   RankResources resources{.threads = 4, .cores = 4, .memory = std::int64_t{64} << 30, .held = 0};
   resources.device = CudaDevice{.node_rank = 0,
@@ -241,7 +241,7 @@ RankResources with_device(std::int64_t free_bytes) {
   return resources;
 }
 
-TEST(Schedule, OnADeviceQueriesFillHalfOfItsCacheAndTilesComeDownInATenthOfASecond) {
+TEST(Schedule, OnADeviceQueriesFillHalfOfItsCacheAndTilesAreCopiedInATenthOfASecond) {
   const auto surveys = even_surveys(500'000, 2'000'000, 40);
   const auto plan = make_plan({}, surveys);
 
@@ -256,7 +256,7 @@ TEST(Schedule, OnADeviceQueriesFillHalfOfItsCacheAndTilesComeDownInATenthOfASeco
   EXPECT_EQ(schedule.chunk_limit, "0.1 s of copies from the device");
 }
 
-TEST(Schedule, PairsComeDownAloneSoTheirChunksAreAsLongAsASlice) {
+TEST(Schedule, OnlyPairsAreCopiedSoTheirChunksAreAsLongAsASlice) {
   JobConfig config;
   config.filter = PairFilterSpec{.at_least = 0.5F};
   const auto surveys = even_surveys(50'000, 2'000'000, 40);
