@@ -16,8 +16,8 @@ CommandSyntax syntax() {
       .usage = "OUT [ITEMS [QUERIES]]",
       .summary =
           "Makes a new version of a damaged one. Intact parts are shared with it; damaged "
-          "tiles are recomputed from the inputs that its report names, or from those "
-          "given here. The version determines what is computed: options of compute that would "
+          "tiles are recomputed from the inputs in its report, or from those given here. The "
+          "version determines what is computed: options of compute that would "
           "choose this are accepted but not needed, and --help-all lists them.",
       .positionals = {"output", "items", "queries"},
       .options = options_of(ComputeCommand::kRepair),

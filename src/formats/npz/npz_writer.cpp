@@ -47,7 +47,7 @@ struct Member {
   }
 };
 
-/// What the local and the central header have in common.
+/// The common part of the local and the central header.
 void put_common(Bytes& to, const Member& member) {
   put(to, kVersion);
   put(to, std::uint16_t{0});  // flags

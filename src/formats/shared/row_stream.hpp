@@ -32,7 +32,7 @@ class RowStream {
   virtual double progress() const = 0;
 };
 
-/// What the keys of vectors are, in formats whose vectors have keys.
+/// The meaning of the keys of vectors, in formats whose vectors have keys.
 enum class VectorKeys {
   kTerms,    ///< strings; every column has a term
   kIndices,  ///< decimal column numbers

@@ -112,7 +112,7 @@ class BlockSparseStore final : public MatrixSource {
     // compared before the product is formed: both sides are small then
     if (place.bytes / static_cast<std::int64_t>(sizeof(T)) != count ||
         place.bytes % static_cast<std::int64_t>(sizeof(T)) != 0) {
-      fail("an array does not have the size that the header says");
+      fail("an array does not have the size given in the header");
     }
     std::vector<T> values(static_cast<std::size_t>(count));
     const auto bytes = std::as_writable_bytes(std::span(values));

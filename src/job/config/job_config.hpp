@@ -45,14 +45,14 @@ enum class Guard {
   kAccept,  ///< the change is published
 };
 
-/// What the tiles are computed with.
+/// The hardware that computes the tiles.
 enum class BackendWish {
   kAuto,  ///< devices if every rank has one, else the CPU
   kCpu,
   kCuda,  ///< devices; an error where a rank has none
 };
 
-/// What is written of the matrix.
+/// The parts of the matrix that are written.
 enum class Mode {
   kFull,    ///< every value, or the requested pairs
   kBlocks,  ///< its block sums alone

@@ -9,7 +9,7 @@
 
 namespace bulksim {
 
-/// What a job needs from the process it runs in.
+/// The services of the process that a job uses.
 struct JobContext {
   MpiEnvironment& mpi;
   FileCalls& calls;

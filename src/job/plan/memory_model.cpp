@@ -51,7 +51,7 @@ TileContent content_of(const Plan& plan) {
   return plan.has_matrix() ? TileContent::kValuesAndPartials : TileContent::kPartials;
 }
 
-/// What does not depend on the rank.
+/// The options that do not depend on the rank.
 CudaBackendOptions cuda_options(const Plan& plan) {
   CudaBackendOptions options;
   options.grid = plan.grid;

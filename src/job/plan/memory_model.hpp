@@ -14,7 +14,7 @@ namespace bulksim {
 
 // The memory of a run, in bytes: every byte count of a plan is computed here.
 
-/// What a rank's backend computes with.
+/// The options of the backend of a rank.
 CpuBackendOptions cpu_options(const Plan& plan, const RankResources& resources,
                               const Schedule& schedule);
 CudaBackendOptions cuda_options(const Plan& plan, const RankResources& resources);

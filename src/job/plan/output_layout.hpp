@@ -14,7 +14,7 @@
 
 namespace bulksim {
 
-/// Part files of a run, and where their tiles lie.
+/// Part files of a run, and the positions of their tiles.
 PartSet make_layout(const Plan& plan, const RunDirectory& run);
 
 /// Folder on whose file system the output goes: the nearest one that exists.

@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-/// What a rank may use of its host.
+/// The resources of the host that a rank may use.
 struct RankResources {
   int threads = 1;
   int cores = 1;            ///< cores that the affinity mask and the cgroup quota leave

@@ -39,8 +39,8 @@ File unnamed_file(FileCalls& calls, const std::string& folder) {
   }
 }
 
-/// Tiles of up to `runs` stretches of the share of a rank: in each a few of every column that is at
-/// work at once in a run, so that every thread has one.
+/// Tiles of up to `runs` stretches of the share of a rank: from each a few tiles of every column
+/// computed at once in a run, so that every thread has one.
 std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
                                        const RunSetup& setup, std::int64_t runs) {
   const TileGrid& grid = setup.plan.grid;

@@ -20,7 +20,7 @@ namespace bulksim {
 struct RunReport {
   std::string backend;
   std::vector<std::string> devices;   ///< of all ranks; none: the CPU
-  std::string nccl;                   ///< what sums went over, if not over MPI: "NCCL 2.28.9"
+  std::string nccl;                   ///< used for sums instead of MPI, else empty: "NCCL 2.28.9"
   std::int64_t recomputed_tiles = 0;  ///< of all ranks after `collect`
   std::int64_t computed_tiles = 0;    ///< of all ranks after `collect`, in this attempt
   std::int64_t resumed_tiles = 0;     ///< done by earlier attempts
@@ -39,7 +39,7 @@ struct RunReport {
   Surveys surveys;
   std::string mpi;
 
-  /// What this rank computed.
+  /// Sets the results of this rank.
   void take(const TileOutcome& outcome);
   /// A collective: sums and maxima over the ranks.
   void collect(const JobConfig& job_config, const RunSetup& setup, MpiEnvironment& environment);

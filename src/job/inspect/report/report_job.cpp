@@ -228,7 +228,7 @@ std::string write_report(FileCalls& calls, const ReportOptions& options) {
   const RunInfo info = read_run_info(calls, folder);
   const auto map = read_block_map(calls, options.path);
   ReportPage page;
-  page.title = map ? "Where the mass lies" : "Result of a run";
+  page.title = map ? "Distribution of the softmax mass" : "Result of a run";
   page.lead = "bulksim, exact cosine similarity: <code>" +
               escaped(folder.empty() ? options.path : folder) + "</code>";
   add_tiles(info, page);
