@@ -21,7 +21,7 @@ def wrong_twice(bench):
     bench.clear()
     code, messages = bench.run(bench.failpoints, bench.out, points=SPOILED)
     bench.check(code == 70, f"wrong twice: 70, not {code}")
-    bench.check("was computed wrong twice on host" in messages, "the sentence says so")
+    bench.check("failed its checks twice on host" in messages, "the sentence says so")
     bench.check(not (bench.out / "CURRENT").exists(), "nothing is published")
     roots = [error for error in bench.errors() if error["root_cause"]]
     bench.check(len(roots) == 1 and roots[0]["exit_code"] == 70 and roots[0]["rank"] == 1 and

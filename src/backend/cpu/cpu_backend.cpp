@@ -33,14 +33,14 @@ class CpuBackend final : public SimilarityBackend {
  private:
   CpuKernel kernel_;
   std::optional<LabelledQueries> queries_;
-  TileThreads<TileWorker> threads_;  // last: they end before anything they use
+  TileThreads<TileWorker> threads_;  // last: the threads end before anything they use
 };
 
 }  // namespace
 
 std::unique_ptr<SimilarityBackend> make_cpu_backend(const CpuBackendOptions& options) {
   if (options.sub_block < 1 || options.sub_block > kMaxBlockItems) {
-    throw Error(ExitCode::kUsage, "a sub-block of " + std::to_string(options.sub_block) +
+    throw Error(ExitCode::kUsage, "invalid sub-block of " + std::to_string(options.sub_block) +
                                       " items (must be 1 to " + std::to_string(kMaxBlockItems) +
                                       ")");
   }

@@ -1,10 +1,10 @@
 // Compiles the inner loop for each instruction set and chooses one of them.
 //
-// Included once for each by foreach_target.h; no macro of its own may survive a pass.
+// foreach_target.h includes this file once per instruction set; its macros must not outlive a pass.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/cpu_kernel.cpp"
 #ifndef HWY_COMPILE_ALL_ATTAINABLE
-#define HWY_COMPILE_ALL_ATTAINABLE  // keeps the scalar kernel, which tests compare
+#define HWY_COMPILE_ALL_ATTAINABLE  // keeps the scalar kernel for the tests
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 #include "backend/cpu/cpu_kernel.hpp"
@@ -31,7 +31,7 @@ void stream(float* out, std::size_t size) {
   hwy::FlushStream();
 }
 
-/// The variants for one kind of sums, by Identities and Partials.
+/// The variants for one kind of sums, indexed by Identities and Partials.
 template <class Scores>
 KernelVariants variants() {
   constexpr auto kRows = Identities::kRows;
@@ -63,7 +63,7 @@ namespace {
 
 HWY_EXPORT(functions);
 
-/// Targets that stand for an option.
+/// The targets of an option.
 std::int64_t targets_of(Simd simd) {
   switch (simd) {
     case Simd::kAvx512:
@@ -80,7 +80,7 @@ std::int64_t targets_of(Simd simd) {
   return ~std::int64_t{0};
 }
 
-/// Entry of a target in the table of HWY_EXPORT, which has one entry in a build for one target.
+/// Entry of a target in the table of HWY_EXPORT. A build for one target has one entry.
 template <class Function, std::size_t kSize>
 Function entry(Function const (&table)[kSize], std::int64_t target) {
   if (kSize == 1) return table[0];
@@ -94,8 +94,8 @@ CpuKernel CpuKernel::choose(Simd simd) {
   const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS & targets_of(simd);
   if (usable == 0) {
     throw Error(ExitCode::kUsage,
-                "this machine or this build lacks the instruction set asked for "
-                "(take another one, or leave the choice to the program)");
+                "this machine or this build does not have the requested instruction set "
+                "(choose another one, or 'best')");
   }
   const std::int64_t target = usable & -usable;  // the lowest bit is the best target
   return CpuKernel(hwy::TargetName(target), entry(HWY_DISPATCH_TABLE(functions), target)());

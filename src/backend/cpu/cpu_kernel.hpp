@@ -15,20 +15,20 @@
 
 namespace bulksim {
 
-/// A query entry whose column is present in the sub-block at hand.
+/// A query entry whose column is present in the current sub-block.
 struct WeightedColumn {
   std::uint32_t start;   ///< as in BlockColumn
   std::uint32_t groups;  ///< as in BlockColumn
   std::int32_t weight;
 };
 
-/// Memory of one thread in the kernel.
+/// Kernel memory of one thread.
 class KernelScratch {
  public:
   /// Enough for sub-blocks of `items` and query rows of `longest` entries.
   void require(std::int64_t items, std::int64_t longest) {
     accumulators_.require(static_cast<std::size_t>(accumulators_of(items)));
-    const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than kept
+    const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than is kept
     lists_.require(entries);
     dense_.require(entries);
     nonzero_.require(kNonzeroRoom);
@@ -39,7 +39,7 @@ class KernelScratch {
            (longest + 1) * static_cast<std::int64_t>(kEntryBytes) +
            static_cast<std::int64_t>(kNonzeroRoom * sizeof(float));
   }
-  /// One an item of a padded sub-block, and the spare ones.
+  /// One per item of a padded sub-block, plus the spare ones.
   static std::int64_t accumulators_of(std::int64_t items) {
     return ItemBlock::padded(items) + kSpareItems;
   }
@@ -50,7 +50,7 @@ class KernelScratch {
   float* nonzero() { return nonzero_.data(); }
 
  private:
-  /// The cosines of a fine block, and two vectors more.
+  /// The cosines of a fine block, plus two vectors.
   static constexpr std::size_t kNonzeroRoom = kFineRows + std::size_t{2} * 16;
 
   AlignedBuffer<std::int64_t> accumulators_;
@@ -64,42 +64,42 @@ struct BlockTask {
   const LabelledRows* queries = nullptr;
   RowRange rows;                     ///< of the queries
   const ItemBlock* block = nullptr;  ///< built for the lanes of the kernel
-  float* out = nullptr;              ///< score of the first query and the first item of the block
+  float* out = nullptr;              ///< score of the first query and first item of the block
   std::int64_t out_stride = 0;       ///< values from one query to the next
   /// A(q,i) is added to [i], modulo 2^64, for each query; padded_items() of them, aligned. Only for
   /// kRowsAndColumns.
   std::int64_t* column_sums = nullptr;
-  /// Partials of the first query and the first 1,024 items of the block; those of queries without
-  /// values stay as they are. Only for Partials::kOn.
+  /// Partials of the first query and the first 1,024 items of the block; those of empty query rows
+  /// are left unchanged. Only for Partials::kOn.
   SoftmaxPartial* partials = nullptr;
   std::int64_t partial_stride = 0;  ///< partials from one query to the next
   ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
-  /// For dot products: QuantizedRows::norms of the queries, and of the items of the block, the
-  /// latter aligned and padded_items() long.
+  /// For dot products: QuantizedRows::norms of the queries, and of the items of the block (aligned,
+  /// padded_items() values).
   const double* query_norms = nullptr;
   const double* item_norms = nullptr;
 };
 
-/// Which sums are taken from the accumulators while they pass by.
+/// Which sums the kernel forms while it reads the accumulators.
 enum class Identities {
-  kRows,            ///< each query and 1,024 items, compared at once
-  kRowsAndColumns,  ///< also each item and the queries of a tile, for the caller to compare
+  kRows,            ///< per query and 1,024 items, compared by the kernel
+  kRowsAndColumns,  ///< also per item over the queries of a tile, for the caller to compare
 };
 
-/// Whether the partials of the block sums are formed.
+/// Whether the softmax partials of the block sums are computed.
 enum class Partials { kOff, kOn };
 
 /// Computes a task with the `inverse_one` of its format. Returns the number of row identities that
 /// do not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
 
-/// By Identities and Partials.
+/// Indexed by Identities and Partials.
 struct KernelVariants {
   BlockFunction functions[2][2];
 };
 
-/// What is compiled once for each instruction set.
+/// The functions compiled once per instruction set.
 struct KernelFunctions {
   std::int64_t lanes;
   void (*stream)(float* out, std::size_t size);
@@ -112,16 +112,17 @@ struct KernelFunctions {
 /// The kernel for one instruction set.
 class CpuKernel {
  public:
-  /// The best one of this machine, or the one asked for; throws Error (64) when the machine or the
-  /// build lacks it.
+  /// The best one of this machine, or the requested one; throws Error (64) when the machine or the
+  /// build does not have it.
   static CpuKernel choose(Simd simd);
 
   const std::string& name() const { return name_; }        ///< "AVX3"
   std::int64_t lanes() const { return functions_.lanes; }  ///< for BlockLayout
-  /// `signs` are those of queries and items together.
+  /// `signs` covers both queries and items.
   BlockFunction function(FixedPoint format, Signs signs, Identities identities,
                          Partials partials = Partials::kOff) const;
-  /// Streaming stores past the caches, for measuring; `out` aligned, `size` a multiple of 16.
+  /// Streaming stores that bypass the caches, for measurements; `out` is aligned and `size` a
+  /// multiple of 16.
   void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
 
  private:

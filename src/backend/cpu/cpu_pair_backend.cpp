@@ -54,10 +54,10 @@ class CpuPairBackend final : public PairBackend {
   std::optional<TopKHeaps> best_;
   mutable std::mutex work_mutex_;
   PairStats work_;
-  TileThreads<PairWorker> threads_;  // last: they end before anything they use
+  TileThreads<PairWorker> threads_;  // last: the threads end before anything they use
 };
 
-/// Whether bounds can leave anything out: scores of 0 cannot be told apart by them.
+/// Whether bounds can exclude anything: they cannot distinguish scores of 0.
 bool bounds_pay(const PairFilterSpec& spec) {
   return spec.keep == Keep::kBest || spec.at_least > 0.0f;
 }

@@ -20,8 +20,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 32;       // 256 KiB of results: they stay in the L2 cache
-constexpr std::size_t kStoreValues = 1 << 24;  // 64 MiB: more than an L2 cache takes
+constexpr std::int64_t kRowsAtOnce = 32;       // 256 KiB of results, which stay in the L2 cache
+constexpr std::size_t kStoreValues = 1 << 24;  // 64 MiB: larger than an L2 cache
 
 enum class Hashing { kOff, kOn };
 
@@ -30,7 +30,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Runs `work` on each of the threads; seconds until the last has ended.
+/// Runs `work` on each thread; returns the seconds until the last one has ended.
 double timed(int threads, const std::function<void(int)>& work) {
   const Stopwatch watch;
   {

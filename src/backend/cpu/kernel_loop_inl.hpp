@@ -1,5 +1,5 @@
-// The inner loop: queries times one inverted sub-block of items, exact in int64. Included once for
-// each instruction set.
+// The inner loop: queries times one inverted sub-block of items, exact in int64. Included once per
+// instruction set.
 #if defined(BULKSIM_KERNEL_LOOP_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BULKSIM_KERNEL_LOOP_INL
 #undef BULKSIM_KERNEL_LOOP_INL
@@ -30,25 +30,25 @@ constexpr std::size_t kGroups = 4;  // eight vectors: the sums of a step stay in
 constexpr std::size_t kStepItems = kGroups * kGroupItems;
 static_assert(kBlockAlignment % kStepItems == 0);
 static_assert(kFineRows % kStepItems == 0);
-// How far ahead lines of the output are fetched: a store that misses the L1 cache holds up those
-// behind it. A third of the time of the last pass.
+// How far ahead lines of the output are fetched: a store that misses the L1 cache delays the stores
+// after it. Saves a third of the time of the last pass.
 constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
-// A query with so many dense columns has few cosines that are 0: putting the others together for
-// their partials would not pay.
+// A query with this many dense columns has few cosines of 0: compacting the others for their
+// partials would not pay.
 constexpr std::size_t kDenseRow = 4;
-// AVX2 has no instruction for that: there it never pays (six times as long with Highway's).
+// AVX2 has no instruction for compaction: it never pays there (six times as long with Highway's).
 constexpr bool kCompresses = HWY_TARGET != HWY_AVX2;
 
-/// Brings the line of array[at] to the L1 cache; the element need not exist.
+/// Prefetches the line of array[at] into the L1 cache; the element need not exist.
 template <class T>
 HWY_INLINE void fetch(const T* array, std::size_t at) {
   const auto address = reinterpret_cast<std::uintptr_t>(array) + at * sizeof(T);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer may not point past the array, a number may
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer past the array is invalid
   hwy::Prefetch(reinterpret_cast<const char*>(address));
 }
 
-/// Adds a posting list. Its items are distinct, and the spare ones only ever add 0.
+/// Adds a posting list. Its items are distinct; the spare ones only add 0.
 HWY_INLINE void add_list(const PostingGroup* HWY_RESTRICT group, std::size_t groups,
                          std::int64_t weight, std::int64_t* HWY_RESTRICT sums) {
   for (const PostingGroup* end = group + groups; group < end; ++group) {
@@ -58,16 +58,17 @@ HWY_INLINE void add_list(const PostingGroup* HWY_RESTRICT group, std::size_t gro
   }
 }
 
-/// Entries of a query whose columns are present, parted into lists and dense columns.
+/// Entries of a query whose columns are present, split into lists and dense columns.
 struct Parted {
   std::size_t lists = 0;
   std::size_t dense = 0;
-  /// The row identities' other sides: Q . (sum of the items of a segment), from canonical rows.
+  /// Reference sides of the row identities: Q . (sum of the items of a segment), from canonical
+  /// rows.
   std::uint64_t expected[kSegments] = {};
 };
 
-/// No branch but the loop: what is present, and what is a list, cannot be predicted. The postings
-/// are on their way to the L1 cache when it is their turn.
+/// No branch except the loop: which columns are present and which are lists cannot be predicted.
+/// Prefetches the postings into the L1 cache.
 HWY_INLINE Parted part(std::span<const LabelledEntry> query, const ItemBlock& block,
                        KernelScratch& scratch) {
   WeightedColumn* HWY_RESTRICT lists = scratch.lists();
@@ -100,23 +101,22 @@ struct LastPass {
   std::size_t column_count;
   std::int64_t* HWY_RESTRICT column_sums;
   Scale scale;
-  bool lists_nonzero;  // whether the cosines that are not 0 are put together
+  bool lists_nonzero;  // whether the nonzero cosines are compacted
 };
 
-/// Lines of the output that the coming stores need.
+/// Prefetches the output lines of the next stores.
 HWY_INLINE void fetch_lines_ahead(const float* out) {
   for (std::size_t item = 0; item < kStepItems; item += kLineBytes / sizeof(float)) {
     fetch(out, kAheadItems + item);
   }
 }
 
-/// Adds the dense columns to the items [begin, end), a whole number of steps, rounds, stores and
-/// leaves zeros for the next query. Returns the sum of all A.
-///
-/// Scores go to the list one step late (the first time zeros, of which it takes none). Where it
-/// stores them depends on how many are not 0, and the sums of the next step are loaded before that
-/// is known: behind such stores the processor would often wait with these loads. At some addresses
-/// that took the partials half as long again.
+/// Adds the dense columns to the items [begin, end) (a whole number of steps), rounds and stores
+/// the scores, and clears the accumulators for the next query. Returns the sum of all A.
+/// Scores are appended to the list one step late (in the first step zeros, which it skips). Their
+/// store addresses depend on how many are nonzero; the sums of the next step are loaded before that
+/// is known, because loads after such stores often stall. At some addresses the stalls made the
+/// partials 1.5 times as slow.
 template <class Scores, Identities kIdentities, Partials kPartials>
 HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::size_t end,
                                 float* HWY_RESTRICT out, NonzeroList& nonzero) {
@@ -157,7 +157,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
   return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
 }
 
-/// One query: returns the number of segments whose identity does not hold.
+/// Computes one query; returns the number of segments whose identity does not hold.
 template <class Scores, Identities kIdentities, Partials kPartials>
 HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
                                   const Scale& scale, float* out, SoftmaxPartial* partials) {
@@ -182,7 +182,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     NonzeroList nonzero(scratch.nonzero());
     std::uint64_t sum =
         finish<Scores, kIdentities, kPartials>(pass, begin, whole, out + begin, nonzero);
-    if (whole < end) {  // the last step hangs over the edge
+    if (whole < end) {  // the last step extends past the edge
       float edge[kStepItems];
       sum += finish<Scores, kIdentities, kPartials>(pass, whole, whole + kStepItems, edge, nonzero);
       std::memcpy(out + whole, edge, (end - whole) * sizeof(float));

@@ -40,7 +40,7 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
   const auto cells = sampled_cells(options_.grid.number(tile), rows.size(), local_items_.size());
   std::int64_t again = 0;
   writer.begin(tile);
-  // each thread from a row of its own on, so that no two want the best pairs of the same one
+  // each thread starts at a different row, so that threads do not contend for the heap of one query
   const std::int64_t first = rows.size() * thread_ / options_.threads;
   auto cell = std::ranges::lower_bound(cells, first, {}, &Cell::row);
   for (std::int64_t step = 0; step < rows.size(); ++step) {
@@ -63,7 +63,7 @@ std::int64_t PairWorker::compute(TileId tile, PairWriter& writer) {
   return again;
 }
 
-/// Finds the pairs that a query row of the batch gets from a tile and checks them.
+/// Finds and checks the pairs of one query row of the batch in a tile.
 bool PairWorker::row_holds(TileId tile, std::int64_t row, std::span<const Cell> cells) {
   const std::uint64_t floor = best_ == nullptr ? 0 : best_->floor(row);
   if (!find_row(row, floor)) return false;
@@ -74,7 +74,7 @@ bool PairWorker::row_holds(TileId tile, std::int64_t row, std::span<const Cell> 
   return samples_hold(row, cells, floor);
 }
 
-/// Fills pairs_ with what a query row of the batch gets from the tile.
+/// Fills pairs_ with the pairs of one query row of the batch in the tile.
 bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   const std::int64_t query = queries_->batch().range.begin + row;
   const std::int64_t first_item = chunk_->range.begin + local_items_.begin;
@@ -105,7 +105,7 @@ bool PairWorker::find_row(std::int64_t row, std::uint64_t floor) {
   return true;
 }
 
-/// The lowest score that an item from `first_item` on may have.
+/// The lowest score that is wanted of an item numbered `first_item` or higher.
 float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) const {
   if (spec_.keep != Keep::kBest || floor == 0) return spec_.at_least;
   const float score = score_of(floor);
@@ -119,8 +119,8 @@ float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t 
                       options_.arithmetic);
 }
 
-/// Whether the sampled cells of a row are among its pairs exactly where a merge of the two rows
-/// says that they are wanted.
+/// Whether a sampled cell of a row is among its pairs exactly if the score from a merge of the two
+/// rows is wanted.
 bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
                               std::uint64_t floor) const {
   const std::int64_t query = queries_->batch().range.begin + row;

@@ -14,18 +14,17 @@
 
 namespace bulksim {
 
-/// Finds the wanted pairs of tiles on one of `options.threads` threads, with memory of its own.
+/// Finds the wanted pairs of tiles on one of `options.threads` threads, with its own memory.
 class PairWorker {
  public:
   PairWorker(const CpuBackendOptions& options, const PairFilterSpec& spec, int thread);
 
-  /// `best` is shared by the workers; null with Keep::kAll.
+  /// The workers share `best`; null with Keep::kAll.
   void begin_queries(const SearchQueries& queries, TopKHeaps* best);
-  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
-  /// these.
+  /// Inverts the items of a column of tiles; the chunk must outlive the computation of its tiles.
   void begin_column(const ItemChunk& chunk, std::int64_t column);
-  /// Finds the pairs of a tile of the column, those of a query a second time when their checks
-  /// fail. Returns 1 where that happened, else 0; throws Error (70) when the checks fail again.
+  /// Finds the pairs of a tile of the column and recomputes those of a query when their checks
+  /// fail. Returns 1 if that happened, else 0; throws Error (70) when the checks fail again.
   std::int64_t compute(TileId tile, PairWriter& writer);
 
   PairStats take_work() { return search_.take_work(); }

@@ -1,7 +1,5 @@
-// Partials of the block sums in vectors. Included once for each instruction set, like the kernel
-// that uses them.
-//
-// Most cosines of sparse rows are 0, and those have one partial: the others are moved together
+// Vectorized softmax partials. Included once per instruction set, like the kernel that uses them.
+// Most cosines of sparse rows are 0 and all of these have the same weight: the others are compacted
 // first.
 #if defined(BULKSIM_SOFTMAX_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BULKSIM_SOFTMAX_VECTORS_INL
@@ -25,18 +23,18 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The cosines of one query row and fine block that are not 0.
+/// The nonzero cosines of one query row and fine block.
 struct NonzeroList {
-  /// `room` for a fine block and two vectors more.
+  /// `room` holds a fine block plus two vectors.
   HWY_INLINE explicit NonzeroList(float* HWY_RESTRICT room)
       : values(room), largest(hn::Set(Floats(), -2.0f)) {}
 
   float* HWY_RESTRICT values;
   std::size_t size = 0;
-  FloatVector largest;  // in each lane; -2 where there was none
+  FloatVector largest;  // per lane; -2 where there was none
 };
 
-/// From registers: the kernel has no time for more loads.
+/// Takes the scores from registers, which avoids loading them again.
 template <std::size_t kGroups>
 HWY_INLINE void append_nonzero(const GroupScores (&groups)[kGroups], NonzeroList& list) {
   const Floats d;
@@ -114,8 +112,7 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector largest, ExpScale scale) {
           hn::Mul(factor, c5)};
 }
 
-/// Rounds what is below 2^31. NearestInt takes care of larger values too, in four instructions
-/// more.
+/// Rounds values below 2^31. NearestInt also handles larger values, in four more instructions.
 HWY_INLINE hn::Vec<Words> nearest_int(FloatVector value) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   return hn::Vec<Words>{_mm512_cvtps_epi32(value.raw)};
@@ -142,14 +139,14 @@ HWY_INLINE hn::Vec<Words> exp_weights(FloatVector cosine, const ExpVectors& e) {
   return nearest_int(hn::BitCast(d, bits));
 }
 
-/// Sum of the partials of cosines, a whole number of vector pairs.
+/// Sum of the weights of cosines, a whole number of vector pairs.
 template <Reach kReach>
 HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::size_t size,
                                      const ExpVectors& e) {
   const Floats d;
   const LongWords dw;
   const std::size_t lanes = hn::Lanes(d);
-  // two partials stay below 2^32; their 64-bit pairs are added as a whole and as high halves
+  // two weights stay below 2^32; their 64-bit pairs are added as a whole and as high halves
   auto pairs = hn::Zero(dw);
   auto highs = hn::Zero(dw);
   for (std::size_t at = 0; at < size; at += 2 * lanes) {
@@ -164,8 +161,8 @@ HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::siz
   return static_cast<std::int64_t>(low + high);
 }
 
-/// The partial of cosines that are at least `least_cosine`, of which the largest is in a lane of
-/// `most`; that of `filler` is added `missing` times on top.
+/// The partial of cosines of at least `least_cosine`; the largest is in a lane of `most`. The
+/// weight of `filler` is added `missing` more times.
 HWY_INLINE SoftmaxPartial partial_of(const float* HWY_RESTRICT cosines, std::size_t size,
                                      FloatVector most, float least_cosine, FloatVector filler,
                                      std::int64_t missing, ExpScale scale, float inverse_one) {
@@ -178,8 +175,8 @@ HWY_INLINE SoftmaxPartial partial_of(const float* HWY_RESTRICT cosines, std::siz
   return {in_steps(hn::GetLane(largest), inverse_one), sum + more};
 }
 
-/// As softmax_partial, of cosines from `least_cosine` on. The list is filled up with one value,
-/// whose partial then counts as often as it is too much or too little.
+/// As softmax_partial, of cosines of at least `least_cosine`. The list is padded with one value,
+/// whose weight is then corrected by the number of values too many or too few.
 HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items, float least_cosine,
                                      ExpScale scale, float inverse_one) {
   const Floats d;
@@ -193,7 +190,7 @@ HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items,
                     missing, scale, inverse_one);
 }
 
-/// The same for all cosines of a whole fine block, 0 or not.
+/// The same for all cosines of a whole fine block, zeros included.
 HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines, float least_cosine,
                                            ExpScale scale, float inverse_one) {
   const Floats d;

@@ -1,9 +1,8 @@
-// Sums of neighbouring items in vectors: load, multiply, convert. Included once for each
-// instruction set, like the kernel that uses them.
-//
-// Items go in groups of 2 N (N 64-bit lanes): vector `low` holds the sums of the first N, `high`
-// those of the others. Dense columns lie such that even and odd 32-bit lanes are these halves: a
-// 32 x 32 -> 64 bit multiplication finds its factors where they stand.
+// Sums of neighbouring items in vectors: load, multiply, convert. Included once per instruction
+// set, like the kernel that uses them.
+// Items are in groups of 2 N (N 64-bit lanes): vector `low` holds the sums of the first N, `high`
+// those of the others. Dense columns are interleaved so that even and odd 32-bit lanes are these
+// halves: a 32 x 32 -> 64 bit multiplication needs no shuffle.
 #if defined(BULKSIM_SUM_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BULKSIM_SUM_VECTORS_INL
 #undef BULKSIM_SUM_VECTORS_INL
@@ -31,7 +30,7 @@ constexpr std::size_t kLanes = hn::MaxLanes(Sums());
 constexpr std::size_t kGroupItems = 2 * kLanes;
 
 /// Sums of one group of items. The constructors are written out so that they are compiled for the
-/// instruction set at hand, which implicit ones are not.
+/// current instruction set, which implicit ones are not.
 struct Group {
   HWY_INLINE Group() {}
   HWY_INLINE Group(SumVector l, SumVector h) : low(l), high(h) {}
@@ -99,7 +98,7 @@ HWY_INLINE void store(const GroupScores& scores, float* out) {
 
 /// What turns the sums of one query into scores.
 struct Scale {
-  float inverse_one;         ///< of the grid
+  float inverse_one;         ///< of the FixedPoint format
   double query_norm;         ///< for dot products
   const double* item_norms;  ///< the same, by item of the block, padded like it
 };
@@ -135,9 +134,9 @@ struct AnySign {
   }
 };
 
-/// Sums that are never negative count from the bits of the float64 1, whose last place is 2^-52:
-/// their own bits are then those of 1 + A 2^-52, without the conversion that AVX2 and SSE4 lack.
-/// From A = 2^52 on they stand for more than that, and the cosine is 1 in either case.
+/// Nonnegative sums start at the bits of the float64 1, whose last place is 2^-52: their bits are
+/// then those of 1 + A 2^-52, without the conversion that AVX2 and SSE4 do not have. For A >= 2^52
+/// they represent a larger number; the cosine is 1 in either case.
 struct NonNegative {
   static constexpr std::int64_t kZero = 0x3FF0000000000000;
   static constexpr float kLeast = 0.0f;
@@ -151,7 +150,7 @@ struct NonNegative {
   }
 };
 
-/// Sums in Q30 have more than 53 bits: they are rounded once, one by one.
+/// Sums in Q30 have more than 53 bits: each is rounded once, in scalar code.
 struct WideCosines {
   static constexpr std::int64_t kZero = 0;
   static constexpr float kLeast = -1.0f;

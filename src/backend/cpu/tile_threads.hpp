@@ -15,8 +15,8 @@
 
 namespace bulksim {
 
-/// The threads of a backend, each with a worker of its own, which computes tiles column by column.
-/// The first failure of any ends all.
+/// The threads of a backend, each with its own worker, which computes tiles column by column. The
+/// first failure of any thread ends all.
 template <class Worker>
 class TileThreads {
  public:
@@ -33,14 +33,14 @@ class TileThreads {
            (count_ == 1 ? " thread)" : " threads)");
   }
 
-  /// Waits for what was submitted and ends the threads: nobody uses the queries and the sink any
-  /// more.
+  /// Waits for the submitted chunks and ends the threads: the queries and the sink are no longer
+  /// used.
   void stop() {
     drain();
     threads_.clear();
   }
-  /// Begins with new queries: each thread calls `begin` with its worker first, and `batch_done`
-  /// whenever the worker has finished some tiles.
+  /// Starts the threads for new queries: each calls `begin` with its worker first, and `batch_done`
+  /// whenever the worker has finished a batch of tiles.
   template <class Sink, class Begin, class BatchDone>
   void start(Sink& sink, const Begin& begin, const BatchDone& batch_done) {
     for (const auto& own : workers_) {
@@ -65,7 +65,8 @@ class TileThreads {
   std::int64_t recomputed() const { return recomputed_; }
 
  private:
-  /// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+  /// Ends the threads before a failure is passed on, because the caller may then drop the queries
+  /// and the sink.
   template <class Step>
   void stopping_on_failure(const Step& step) {
     try {
@@ -94,7 +95,7 @@ class TileThreads {
   std::vector<std::unique_ptr<Worker>> workers_;
   TileBatchQueue queue_;
   std::atomic<std::int64_t> recomputed_ = 0;
-  std::vector<std::jthread> threads_;  // last: they end before anything they use
+  std::vector<std::jthread> threads_;  // last: the threads end before anything they use
 };
 
 }  // namespace bulksim

@@ -10,7 +10,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kStripeBytes = 1 << 20;  // half of a usual L2 cache
+constexpr std::int64_t kStripeBytes = 1 << 20;  // half of a typical L2 cache
 
 std::int64_t rows_of_a_stripe(const TileShape& tile) {
   const std::int64_t row_bytes = tile.items * std::int64_t{sizeof(float)};
@@ -21,7 +21,7 @@ std::size_t to_size(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-/// A fine block must not be cut: its partials are formed at once.
+/// A fine block must not be split: its partials are computed together.
 std::int64_t items_of_a_block(const CpuBackendOptions& options) {
   if (options.content == TileContent::kValues) return options.sub_block;
   return divide_up(options.sub_block, kFineRows) * kFineRows;
@@ -51,7 +51,7 @@ TileWorker::TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel
   partials_.resize(to_size(stripe_rows_ * partial_blocks()));
 }
 
-/// Fine blocks along the items of a tile; 0 where no partials are asked for.
+/// Fine blocks along the items of a tile; 0 if no partials are requested.
 std::int64_t TileWorker::partial_blocks() const {
   if (options_.content == TileContent::kValues) return 0;
   return FineGrid(options_.grid).columns_of_a_tile();
@@ -72,10 +72,10 @@ void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns,
                                partials_.empty() ? Partials::kOff : Partials::kOn);
   scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
-  if (options_.arithmetic.metric == Metric::kDot) upload_norms();
+  if (options_.arithmetic.metric == Metric::kDot) copy_norms();
 }
 
-void TileWorker::upload_norms() {
+void TileWorker::copy_norms() {
   const auto size = to_size(padded_column(options_.grid.tile().items, layout_.items));
   item_norms_.require(size);
   std::fill_n(item_norms_.data(), size, 0.0);
@@ -123,7 +123,7 @@ bool TileWorker::compute_once(TileId tile, TileWriter& writer) {
   return columns_hold(local_rows_);
 }
 
-/// Rows of the tile, those past the edge included; false when a row identity does not hold.
+/// Computes rows of the tile, including those past the edge; false if a row identity does not hold.
 bool TileWorker::compute_stripe(RowRange rows) {
   const std::int64_t width = options_.grid.tile().items;
   const std::int64_t valid =
@@ -161,7 +161,8 @@ bool TileWorker::compute_stripe(RowRange rows) {
   return failed == 0;
 }
 
-/// Compares the sampled cells of a stripe, and a partial with some, and drops them from `cells`.
+/// Checks the sampled cells of a stripe, and for some of them the partial, and drops them from
+/// `cells`.
 bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const {
   const std::int64_t width = options_.grid.tile().items;
   for (; !cells.empty() && cells.front().row < rows.end; cells = cells.subspan(1)) {
@@ -179,7 +180,7 @@ bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const
   return true;
 }
 
-/// Forms the partial of a row's fine block again. `row` and `item` are those of the tile.
+/// Recomputes the partial of a row's fine block. `row` and `item` are relative to the tile.
 bool TileWorker::partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const {
   const std::int64_t block = item / kFineRows;
   const std::int64_t begin = block * kFineRows;

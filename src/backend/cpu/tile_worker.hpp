@@ -14,7 +14,7 @@
 
 namespace bulksim {
 
-/// A query batch as the workers share it: never changed while they run.
+/// A query batch shared by the workers; constant while they run.
 struct LabelledQueries {
   const QueryBatch* batch = nullptr;
   Vocabulary vocabulary;
@@ -23,21 +23,19 @@ struct LabelledQueries {
   explicit LabelledQueries(const QueryBatch& queries);
 };
 
-/// Computes and checks tiles on one thread, with memory of its own.
-///
-/// A tile leaves in stripes of about 1 MiB, which stay in the cache of the thread until they are
+/// Computes and checks tiles on one thread, with its own memory.
+/// A tile is written in stripes of about 1 MiB, which stay in the cache of the core until they are
 /// checked, hashed and written.
 class TileWorker {
  public:
   TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel);
 
-  /// The queries of the columns that follow, which they must outlive.
+  /// Sets the queries, which must outlive the computation of the columns that follow.
   void begin_queries(const LabelledQueries& queries) { queries_ = &queries; }
-  /// Inverts the items of a column of tiles, for the tiles that follow; the chunk must outlive
-  /// these.
+  /// Inverts the items of a column of tiles; the chunk must outlive the computation of its tiles.
   void begin_column(const ItemChunk& chunk, std::int64_t column);
-  /// Computes a tile of the column, a second time when its checks fail. Returns how often it was
-  /// computed again; throws Error (70) when the checks fail again.
+  /// Computes a tile of the column, and recomputes it when its checks fail. Returns the number of
+  /// recomputations; throws Error (70) when the checks fail again.
   std::int64_t compute(TileId tile, TileWriter& writer);
 
   static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t labels,
@@ -50,7 +48,7 @@ class TileWorker {
   bool partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
   std::int64_t partial_blocks() const;
-  void upload_norms();
+  void copy_norms();
 
   CpuBackendOptions options_;
   CpuKernel kernel_;
@@ -66,9 +64,9 @@ class TileWorker {
   KernelScratch scratch_;
   ColumnIdentity column_identity_;
   AlignedBuffer<std::int64_t> column_sums_;
-  AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like it
+  AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like the block
   AlignedBuffer<float> stripe_;
-  std::vector<SoftmaxPartial> partials_;  // of the stripe; empty where they are not asked for
+  std::vector<SoftmaxPartial> partials_;  // of the stripe; empty if not requested
 };
 
 }  // namespace bulksim

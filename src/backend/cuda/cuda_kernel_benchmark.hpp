@@ -16,12 +16,12 @@ inline constexpr char kCudaBenchModule[] = "libbulksim_cuda_bench.so";
 struct CudaBenchmarkOptions {
   FixedPoint arithmetic;
   int repeats = 5;
-  std::int64_t baseline_queries = 1024;   ///< the baselines multiply the first so many queries
-  std::int64_t baseline_items = 131'072;  ///< with the first so many items, far below 2^20 rows
+  std::int64_t baseline_queries = 1024;   ///< the baselines use this many of the first queries
+  std::int64_t baseline_items = 131'072;  ///< and this many of the first items, far below 2^20 rows
   std::string module = kCudaBenchModule;
 };
 
-/// One way to the same scores.
+/// One method of computing the scores.
 struct CudaContender {
   std::string name;
   std::int64_t queries = 0;
@@ -31,22 +31,22 @@ struct CudaContender {
   double largest_error = 0.0;        ///< against the exact cosine, over sampled cells
   std::string left_out = {};         ///< why it was not run; empty when it was
 
-  /// A wrong result has no rate worth telling.
+  /// The rate of a wrong result is meaningless.
   bool is_right() const { return left_out.empty() && largest_error < 1e-5; }
 };
 
-/// What the score kernel does on the device of this process, and what a user could call instead, in
-/// the same run and on the same rows.
+/// Rates of the score kernel on the device of this process and of its alternatives, measured in the
+/// same run on the same rows.
 struct CudaKernelRates {
   std::string device;
-  double download_rate = 0.0;      ///< bytes a second to the host
-  std::int64_t multiply_adds = 0;  ///< useful ones of the score kernel: one a pair and column
+  double download_rate = 0.0;      ///< bytes per second to the host
+  std::int64_t multiply_adds = 0;  ///< useful ones of the score kernel: one per pair and column
   double build_seconds = 0.0;      ///< inverting the items; not part of any rate
   std::int64_t failed_identities = 0;
   std::vector<CudaContender> contenders;  ///< the score kernel first, then the baselines
 };
 
-/// Computes all pairs of `queries` and the first 262,144 of `items` on the device. Throws as
+/// Computes all pairs of `queries` and the first 262,144 of `items` on the device. Throws like
 /// `make_cuda_backend`.
 CudaKernelRates benchmark_cuda_kernel(const QuantizedRows& queries, const QuantizedRows& items,
                                       const CudaBenchmarkOptions& options);

@@ -22,7 +22,7 @@ std::int64_t look_up_bytes(std::int64_t labels) {
   return divide_up(labels, kWordLabels) * kWordBytes;
 }
 
-/// Floors, counts and first places of rows, bits of cells, and the candidates.
+/// Floors, counts and first positions of rows, bits of cells, and the candidates.
 std::int64_t filter_memory(const TileShape& tile, std::int64_t tiles) {
   const std::int64_t row = 12 + divide_up(tile.items, 32) * 4;
   return tiles * (tile.queries * row + 4 + candidate_capacity(tile.cells()) * kCandidate);

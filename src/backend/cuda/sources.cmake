@@ -6,13 +6,13 @@ file(GLOB BULKSIM_CUDA_SOURCES CONFIGURE_DEPENDS RELATIVE ${src}
 file(GLOB BULKSIM_CUDA_BENCH_SOURCES CONFIGURE_DEPENDS RELATIVE ${src}
   ${CMAKE_CURRENT_LIST_DIR}/bench/*.cu ${CMAKE_CURRENT_LIST_DIR}/bench/*.cpp)
 
-# The communicator over NCCL, which goes with them where nccl.h is.
+# The communicator over NCCL, included if nccl.h is found.
 find_path(BULKSIM_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 if(BULKSIM_NCCL_INCLUDE_DIR)
   file(GLOB BULKSIM_NCCL_SOURCES CONFIGURE_DEPENDS RELATIVE ${src} ${src}/comm/nccl/*.cpp)
 endif()
 
-# What they use of the library, for builds without the library.
+# The sources of the library that they use, for builds without the library.
 set(BULKSIM_CUDA_NEEDS
   backend/cuda/device_memory.cpp
   backend/rows/top_k_heaps.cpp

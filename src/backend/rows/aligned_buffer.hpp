@@ -7,8 +7,8 @@
 
 namespace bulksim {
 
-/// Memory for vector loads: on a cache line, grown to exactly what was asked for, never shrunk.
-/// Values are not kept when it grows, and not initialized.
+/// Memory for vector loads: aligned to a cache line, grown to exactly the requested size, never
+/// shrunk. Growing discards the values; new values are uninitialized.
 template <class T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

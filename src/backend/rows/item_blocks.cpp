@@ -10,7 +10,7 @@ std::size_t to_size(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-/// Place of an item in a dense column.
+/// Position of an item in a dense column.
 std::size_t dense_place(std::int64_t item, std::int64_t lanes) {
   const std::int64_t in_group = item % (2 * lanes);
   return to_size(item - in_group + in_group % lanes * 2 + in_group / lanes);
@@ -28,7 +28,7 @@ void ItemBlock::build(const LabelledRows& items, RowRange rows, std::uint32_t la
   pad();
 }
 
-/// Finds the columns that are present and the number of entries of each.
+/// Finds the columns that are present and counts the entries of each.
 void ItemBlock::count(const LabelledRows& items, RowRange rows, std::uint32_t labels) {
   const auto entries = items.entries(rows);
   present_.reset(labels);
@@ -46,7 +46,7 @@ void ItemBlock::count(const LabelledRows& items, RowRange rows, std::uint32_t la
   }
 }
 
-/// Decides which columns are dense and where each one begins.
+/// Decides which columns are dense and where each begins.
 void ItemBlock::place_columns(const BlockLayout& layout) {
   const double dense_from = layout.dense_share * static_cast<double>(items_);
   const auto dense_lines = static_cast<std::uint32_t>(padded_items() / kLineValues);
@@ -94,7 +94,7 @@ void ItemBlock::fill(const LabelledRows& items, RowRange rows, std::int64_t lane
   }
 }
 
-/// Fills the last group of each list with postings that add 0 to accumulators nobody reads.
+/// Fills the last group of each list with postings that add 0 to accumulators that are never read.
 void ItemBlock::pad() {
   const auto spare = static_cast<std::uint32_t>(padded_items());
   constexpr std::uint32_t kSize = PostingGroup::kSize;
@@ -114,10 +114,10 @@ std::int64_t ItemBlock::bytes(std::int64_t items, std::int64_t nnz, std::int64_t
   const std::int64_t members =
       blocks * std::min(labels, divide_up(nnz, std::max<std::int64_t>(blocks, 1)));
   constexpr std::int64_t kPostingBytes = sizeof(PostingGroup) / PostingGroup::kSize;
-  // a rank's record and cursor, and the padding of its list
+  // record and cursor of a rank, and the padding of its list
   constexpr std::int64_t kMemberBytes =
       std::int64_t{sizeof(BlockColumn) + sizeof(std::uint32_t)} + 3 * kPostingBytes / 2;
-  // half of the entries in columns twice as full as a dense column must be: a usual case
+  // estimate: half of the entries are in columns twice as full as the dense threshold
   const auto dense_bytes =
       static_cast<std::int64_t>(static_cast<double>(nnz) / std::max(layout.dense_share, 0.01));
   return blocks * ranked_set_bytes(labels) + members * kMemberBytes +

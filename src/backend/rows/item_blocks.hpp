@@ -10,10 +10,10 @@
 
 namespace bulksim {
 
-/// Items are padded to a multiple of this: the longest step of a kernel.
+/// Items are padded to a multiple of this, the longest step of a kernel.
 inline constexpr std::int64_t kBlockAlignment = 64;
-/// Padding postings go round over this many accumulators behind the items, so that they do not wait
-/// for each other.
+/// Padding postings rotate over this many accumulators after the items, so that they do not depend
+/// on each other.
 inline constexpr std::int64_t kSpareItems = 64;
 /// Dense columns begin on a line of this many values.
 inline constexpr std::int64_t kLineValues = 16;
@@ -29,14 +29,14 @@ struct PostingGroup {
   std::int32_t values[kSize];
 };
 
-/// Memory of a RankedSet of numbers below `size`.
+/// Bytes of a RankedSet of numbers below `size`.
 inline constexpr std::int64_t ranked_set_bytes(std::int64_t size) {
   return (size / 64 + 1) * 16;
 }
 
-/// How items are laid out for a kernel. No choice here changes a bit of a result.
+/// How items are laid out for a kernel. No field changes a bit of the result.
 struct BlockLayout {
-  std::int64_t items = kMaxBlockItems;  ///< of a sub-block: 16 KiB of sums stay in the L1 cache
+  std::int64_t items = kMaxBlockItems;  ///< per sub-block: 16 KiB of sums stay in the L1 cache
   double dense_share = 0.12;  ///< columns in more than this share of a sub-block's items are dense
   std::int64_t lanes = 1;     ///< 64-bit lanes of the kernel's vectors
 };
@@ -51,10 +51,9 @@ struct BlockColumn {
 /// A sub-block of items, inverted: for each column its items and values.
 ///
 ///   label --present()--> rank --columns()--> posting list: groups of four {item, value}
-///                                            dense column: one value an item, 0 where it is absent
-///
-/// Dense values lie in groups of 2 `lanes` items: even places hold the first half of a group, odd
-/// places the second, so that a kernel multiplies both halves where they stand.
+///                                            dense column: one value per item, 0 where absent
+/// Dense values are in groups of 2 `lanes` items: even positions hold the first half of a group,
+/// odd positions the second, so that a kernel multiplies both halves without a shuffle.
 class ItemBlock {
  public:
   void build(const LabelledRows& items, RowRange rows, std::uint32_t labels,
@@ -63,16 +62,16 @@ class ItemBlock {
   std::int64_t items() const { return items_; }
   std::int64_t padded_items() const { return padded(items_); }
   const RankedSet& present() const { return present_; }
-  /// By rank, with an empty one at the end.
+  /// Indexed by rank, with an empty one at the end.
   const BlockColumn* columns() const { return columns_.data(); }
   const PostingGroup* postings() const { return postings_.data(); }
-  /// padded_items() values for each dense column.
+  /// padded_items() values per dense column.
   const std::int32_t* dense() const { return dense_.data(); }
 
   static std::int64_t padded(std::int64_t items) {
     return divide_up(items, kBlockAlignment) * kBlockAlignment;
   }
-  /// Memory of the blocks of `items` neighbouring items with `nnz` entries, scratch included.
+  /// Bytes of the blocks of `items` neighbouring items with `nnz` entries, including scratch.
   static std::int64_t bytes(std::int64_t items, std::int64_t nnz, std::int64_t labels,
                             const BlockLayout& layout);
 
@@ -91,7 +90,7 @@ class ItemBlock {
   AlignedBuffer<std::uint32_t> cursors_;  // by rank: entries, then entries placed
   AlignedBuffer<std::uint32_t> ranks_;    // by entry
   AlignedBuffer<PostingGroup> postings_;
-  AlignedBuffer<std::int32_t> dense_;  // by dense column and place
+  AlignedBuffer<std::int32_t> dense_;  // by dense column and position
 };
 
 }  // namespace bulksim

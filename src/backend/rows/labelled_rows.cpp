@@ -31,13 +31,13 @@ void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocab
 
 void LabelledRows::take_norms(const QuantizedRows& rows, RowRange range) {
   norms_.clear();
-  batch_ = 1.0;
+  unit_ = 1.0;
   if (rows.norms.empty() || range.empty()) return;
   norms_.assign(rows.norms.begin() + range.begin, rows.norms.begin() + range.end);
-  batch_ = *std::ranges::max_element(norms_);
-  if (batch_ == 0.0) batch_ = 1.0;
+  unit_ = *std::ranges::max_element(norms_);
+  if (unit_ == 0.0) unit_ = 1.0;
   for (double& norm : norms_)
-    norm /= batch_;
+    norm /= unit_;
 }
 
 }  // namespace bulksim

@@ -17,22 +17,22 @@ struct LabelledEntry {
   std::int32_t value;
 };
 
-/// What is known of the signs of values.
+/// What is known about the signs of values.
 enum class Signs { kAny, kNonNegative };
 
-/// Canonical rows on the labels of a query vocabulary, in the order of their columns. Entries
-/// outside the vocabulary meet no query and are dropped.
+/// Canonical rows with columns replaced by labels of a query vocabulary, in the order of their
+/// columns. Entries outside the vocabulary match no query and are dropped.
 class LabelledRows {
  public:
-  /// Replaces the rows by `range` of `rows` and keeps the memory.
+  /// Replaces the rows with `range` of `rows`; keeps the memory.
   void assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
-  /// The largest QuantizedRows::norms of the rows, 1 without these, and that of a row in
-  /// proportion.
-  double batch() const { return batch_; }
+  /// The unit of norm(): the largest of QuantizedRows::norms of the rows; 1 without norms.
+  double unit() const { return unit_; }
+  /// QuantizedRows::norms of a row, divided by unit().
   double norm(std::int64_t row) const {
     return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
   }
@@ -54,9 +54,9 @@ class LabelledRows {
   void take_norms(const QuantizedRows& rows, RowRange range);
 
   std::vector<std::int64_t> offsets_{0};
-  std::vector<LabelledEntry> entries_;  // those behind the last offset mean nothing
+  std::vector<LabelledEntry> entries_;  // those after the last offset are unused
   std::vector<double> norms_;
-  double batch_ = 1.0;
+  double unit_ = 1.0;
   std::int64_t longest_ = 0;
   Signs signs_ = Signs::kNonNegative;
 };

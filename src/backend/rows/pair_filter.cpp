@@ -100,7 +100,7 @@ void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
   pairs_.clear();
   for (std::int64_t first = 0; first < items.size(); first += kValuesAtOnce) {
     const std::int64_t end = std::min(first + kValuesAtOnce, items.size());
-    // most stretches hold nothing that is wanted: one test for all, without a branch
+    // most groups of values hold nothing that is wanted: one branch-free test for all
     std::int32_t passing = 0;
     for (std::int64_t at = first; at < end; ++at) {
       passing += (values[at] >= spec.at_least) & (values[at] < spec.below) &

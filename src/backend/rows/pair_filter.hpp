@@ -13,8 +13,7 @@
 
 namespace bulksim {
 
-/// Takes the wanted pairs from finished tiles, or from rows of them that hold only what may be
-/// wanted.
+/// Selects the wanted pairs from finished tiles, or from rows of candidates.
 class PairFilter final : public TileSink {
  public:
   class Writer;
@@ -22,13 +21,13 @@ class PairFilter final : public TileSink {
   PairFilter(const TileGrid& grid, const PairFilterSpec& spec) : grid_(grid), spec_(spec) {}
   ~PairFilter() override;
 
-  /// Replaces the queries; no writer may be at work.
+  /// Replaces the queries; no writer may be active.
   void begin_queries(RowRange queries, PairSink& sink);
   std::unique_ptr<TileWriter> make_writer() override;
   std::unique_ptr<Writer> make_pair_writer();
 
   const PairFilterSpec& spec() const { return spec_; }
-  /// No score below it is wanted of this row of the batch. It rises as tiles are finished.
+  /// Lower scores of this row of the batch are not wanted. Rises as tiles are finished.
   float floor(std::int64_t row) const;
   PairStats work() const;
 
@@ -41,14 +40,14 @@ class PairFilter final : public TileSink {
   std::atomic<std::int64_t> cells_ = 0;
 };
 
-/// One thread's way into the filter.
+/// Passes the tiles of one thread to the filter.
 class PairFilter::Writer final : public TileWriter {
  public:
   explicit Writer(PairFilter& filter) : filter_(filter), writer_(filter.sink_->make_writer()) {}
 
   void begin(TileId tile) override;
   void write(const TileStripe& stripe) override;
-  /// One row of the tile, rows ascending: at least the cells that are wanted, items ascending.
+  /// One row of the tile, rows ascending. Contains at least the wanted cells, items ascending.
   void write_candidates(std::int64_t query, std::span<const ScoredItem> candidates);
   void finish() override;
 

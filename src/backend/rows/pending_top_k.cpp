@@ -16,7 +16,7 @@ std::span<const std::uint64_t> PendingTopK::keep(const PairFilterSpec& spec, std
   const std::size_t begin = rank_keys_.size();
   rank_keys_.resize(begin + pairs.size());
   std::size_t kept = 0;
-  for (const ScoredItem& pair : pairs) {  // which are above the floor cannot be predicted
+  for (const ScoredItem& pair : pairs) {  // branch-free: the comparison is unpredictable
     const std::uint64_t key = rank_key(spec, query, pair.item, pair.score);
     rank_keys_[begin + kept] = key;
     pairs[kept] = pair;

@@ -10,15 +10,14 @@
 
 namespace bulksim {
 
-/// What a tile, or one row of it, adds to the best pairs of its queries, held back until its checks
-/// have held.
+/// Rank keys of a tile, or of one of its rows, pending until its checks have passed.
 class PendingTopK {
  public:
-  /// Begins with what is checked next, or begins it again.
+  /// Begins the next tile or row, or restarts the current one.
   void begin();
-  /// Drops from the pairs of a query those not above `floor`, and those that `cut.count` others of
-  /// the tile precede. Returns the rank keys of the rest, in no order, until the next call. `row`
-  /// is the query within the batch.
+  /// Drops the pairs of a query that are not above `floor` or not among the best `spec.count` of
+  /// the tile. Returns the rank keys of the rest, unordered, valid until the next call. `row` is
+  /// the query within the batch.
   std::span<const std::uint64_t> keep(const PairFilterSpec& spec, std::int64_t query,
                                       std::int64_t row, std::uint64_t floor,
                                       std::vector<ScoredItem>& pairs);

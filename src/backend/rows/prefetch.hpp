@@ -4,7 +4,7 @@
 
 namespace bulksim {
 
-/// Asks for the cache lines of what is read soon, at places that no processor foresees.
+/// Prefetches cache lines at addresses that the hardware prefetcher cannot predict.
 inline void prefetch(const void* start, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
   const char* first = static_cast<const char*>(start);

@@ -8,7 +8,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kTilesPerBatch = 8;  // share the inverted items, which one thread builds
+constexpr std::int64_t kTilesPerBatch = 8;  // they share the items that one thread inverts
 
 }  // namespace
 
@@ -38,13 +38,13 @@ void TileBatchQueue::drain() {
 std::optional<TileBatch> TileBatchQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!wait_for_tiles(lock, stop)) return std::nullopt;
-  return cut_off(share_of_a_thread());
+  return split_off(share_of_a_thread());
 }
 
 std::optional<TileBatch> TileBatchQueue::take_chunk(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!wait_for_tiles(lock, stop)) return std::nullopt;
-  return cut_off(waiting_.front().tiles);
+  return split_off(waiting_.front().tiles);
 }
 
 bool TileBatchQueue::wait_for_tiles(std::unique_lock<std::mutex>& lock,
@@ -53,8 +53,8 @@ bool TileBatchQueue::wait_for_tiles(std::unique_lock<std::mutex>& lock,
   return !stop.stop_requested() && !failure_;
 }
 
-/// The first tiles of the first chunk.
-TileBatch TileBatchQueue::cut_off(std::span<const TileId> tiles) {
+/// Removes `tiles`, the first tiles of the first chunk, from the queue.
+TileBatch TileBatchQueue::split_off(std::span<const TileId> tiles) {
   TileBatch batch = waiting_.front();
   batch.tiles = tiles;
   std::span<const TileId>& left = waiting_.front().tiles;
@@ -63,8 +63,8 @@ TileBatch TileBatchQueue::cut_off(std::span<const TileId> tiles) {
   return batch;
 }
 
-/// As many of the waiting tiles of the first column as one thread takes: fewer towards the end, so
-/// that none stays idle.
+/// The waiting tiles of the first column for one thread: fewer towards the end, so that no thread
+/// stays idle.
 std::span<const TileId> TileBatchQueue::share_of_a_thread() const {
   std::int64_t left = waiting_.back().chunk->tiles_to_come;
   for (const TileBatch& chunk : waiting_)
@@ -74,7 +74,7 @@ std::span<const TileId> TileBatchQueue::share_of_a_thread() const {
 }
 
 void TileBatchQueue::done(TileBatch batch) {
-  batch.chunk.reset();  // its memory goes before the next chunk may come
+  batch.chunk.reset();  // frees its memory before the next chunk is admitted
   const std::lock_guard lock(mutex_);
   const auto open = open_tiles_.find(batch.number);
   open->second -= std::ssize(batch.tiles);

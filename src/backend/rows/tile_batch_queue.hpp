@@ -16,31 +16,32 @@
 
 namespace bulksim {
 
-/// Tiles of a chunk for one thread, of one column or all that are left.
+/// Tiles of a chunk for one thread: some of one column, or all that remain.
 struct TileBatch {
-  std::int64_t number;  ///< of the chunk, in the order in which they came
+  std::int64_t number;  ///< of the chunk, in order of submission
   std::shared_ptr<const ItemChunk> chunk;
   std::span<const TileId> tiles;
 };
 
-/// The first tiles of `tiles` that have one column, at most `most`.
+/// The leading tiles of `tiles` with the same column, at most `most`.
 std::span<const TileId> same_column(std::span<const TileId> tiles, std::int64_t most);
 
-/// Batches between the owner, who waits while `chunks_in_flight` chunks are, and the workers on
-/// `threads` threads. The first failure of a worker ends all: whoever waits gets it.
+/// Passes batches from the owner, which waits while `chunks_in_flight` chunks are unfinished, to
+/// the workers on `threads` threads. The first failure of a worker ends all; submit() and drain()
+/// rethrow it.
 class TileBatchQueue {
  public:
   TileBatchQueue(int threads, std::int64_t chunks_in_flight)
       : threads_(threads), chunks_in_flight_(chunks_in_flight) {}
 
   void submit(ItemChunk chunk);
-  /// Returns when no tile is open; throws what went wrong.
+  /// Returns when no tile is open; rethrows a failure.
   void drain();
-  /// Some tiles of one column; nothing when the thread shall end.
+  /// Some tiles of one column; nullopt when the thread must end.
   std::optional<TileBatch> take(const std::stop_token& stop);
-  /// What is left of a chunk; nothing when the thread shall end.
+  /// The remaining tiles of a chunk; nullopt when the thread must end.
   std::optional<TileBatch> take_chunk(const std::stop_token& stop);
-  /// These tiles of a batch are finished.
+  /// Marks the tiles of a batch as finished.
   void done(TileBatch batch);
   void fail(std::exception_ptr failure);
   bool failed() const { return failed_; }
@@ -50,15 +51,15 @@ class TileBatchQueue {
     if (failure_) std::rethrow_exception(failure_);
   }
   bool wait_for_tiles(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
-  TileBatch cut_off(std::span<const TileId> tiles);
+  TileBatch split_off(std::span<const TileId> tiles);
   std::span<const TileId> share_of_a_thread() const;
 
   int threads_;
   std::int64_t chunks_in_flight_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<TileBatch> waiting_;                    // what is left of each chunk
-  std::map<std::int64_t, std::int64_t> open_tiles_;  // of each chunk in flight, by its number
+  std::deque<TileBatch> waiting_;                    // remaining tiles of each chunk
+  std::map<std::int64_t, std::int64_t> open_tiles_;  // per chunk in flight, by its number
   std::int64_t chunks_ = 0;
   std::exception_ptr failure_;
   std::atomic<bool> failed_ = false;

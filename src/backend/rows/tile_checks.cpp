@@ -55,7 +55,7 @@ bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines
 Error wrong_twice(TileId tile) {
   return Error(ExitCode::kSoftware,
                "the tile in row " + std::to_string(tile.row) + ", column " +
-                   std::to_string(tile.column) + " was computed wrong twice on host '" +
+                   std::to_string(tile.column) + " failed its checks twice on host '" +
                    host_name() +
                    "' (cpu): test the memory of that host and run the same command on another one");
 }

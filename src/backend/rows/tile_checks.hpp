@@ -15,13 +15,13 @@
 
 namespace bulksim {
 
-/// The column identity of a tile: sum_q A(q,i) = (sum_q Q) . I modulo 2^64 for each item, its right
-/// side from the canonical rows.
+/// The column identity of a tile: sum_q A(q,i) = (sum_q Q) . I modulo 2^64 for each item. The right
+/// side is computed from the canonical rows.
 class ColumnIdentity {
  public:
   /// Adds up the query rows of a tile.
   void expect(const LabelledRows& queries, RowRange rows, std::uint32_t labels);
-  /// Number of items in `range` whose identity does not hold; found[0] belongs to the first.
+  /// Number of items in `range` whose identity does not hold; found[0] belongs to the first item.
   std::int64_t failures(const LabelledRows& items, RowRange range, const std::int64_t* found) const;
 
  private:
@@ -36,23 +36,23 @@ struct Cell {
   auto operator<=>(const Cell&) const = default;
 };
 
-/// The cells of a tile that are compared with a merge of their rows, in the order of their rows. A
-/// hash of the tile's number chooses them among its `rows` x `items` cells that exist.
+/// The cells of a tile that are compared with a merge of their rows, in row order. A hash of the
+/// tile number selects them among its `rows` x `items` cells.
 std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int64_t rows,
                                               std::int64_t items);
 
-/// Whether a score has exactly the bits that a merge of its two rows gives.
+/// Whether a score is bit-identical to that of a merge of its two rows.
 bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
                  const QuantizedRows& items, std::int64_t item, FixedPoint format);
 
-/// Of the sampled cells one in so many also has the partial of its row and fine block formed again.
+/// For one of this many sampled cells, the partial of its row and fine block is recomputed too.
 inline constexpr std::size_t kCellsPerPartial = 32;
 
-/// Whether a partial is, by its definition, that of these cosines of one row and fine block.
+/// Whether a partial equals, by definition, that of these cosines of one row and fine block.
 bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines, bool has_values,
                    ExpScale scale, FixedPoint format);
 
-/// The checks of a tile failed twice: names tile and host.
+/// The error of a tile whose checks failed twice; names the tile and the host.
 Error wrong_twice(TileId tile);
 
 }  // namespace bulksim

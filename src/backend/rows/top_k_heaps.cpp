@@ -7,11 +7,11 @@ namespace bulksim {
 
 namespace {
 
-// A heap with the least in front. Behind its end stands a number above all, so that a last child
-// that is alone has a sibling too.
+// A heap with the least number first. A sentinel above all numbers follows it, so that an only
+// child has a sibling too.
 constexpr std::uint64_t kAboveAll = std::numeric_limits<std::uint64_t>::max();
 
-/// Puts `value` in the place of `hole` or below it. Which child is less cannot be predicted.
+/// Puts `value` at `hole` or below. Branch-free: which child is less cannot be predicted.
 void sink(std::uint64_t* heap, std::size_t size, std::size_t hole, std::uint64_t value) {
   for (std::size_t child = 2 * hole + 1; child < size; child = 2 * hole + 1) {
     child += static_cast<std::size_t>(heap[child + 1] < heap[child]);

@@ -13,25 +13,24 @@
 
 namespace bulksim {
 
-/// The `count` highest rank keys of each query of a batch so far, shared by all workers; all of
-/// them where there are no more items. What is not above the floor of its query is no part of the
-/// result.
+/// The `count` highest rank keys per query of a batch so far (at most one per item), shared by all
+/// workers. A rank key that is not above the floor of its query is not part of the result.
 class TopKHeaps {
  public:
   TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count);
 
-  /// The lowest of `count` rank keys of a query; 0 while there are fewer.
+  /// The lowest of the `count` rank keys of a query; 0 while there are fewer.
   std::uint64_t floor(std::int64_t query) const {
     return floors_[static_cast<std::size_t>(query)].load(std::memory_order_relaxed);
   }
-  /// Called before other work on a query whose rank keys will be offered: what there is may lie
-  /// in the cache of another core.
+  /// Called before other work on a query whose rank keys will be pushed: its heap may be in the
+  /// cache of another core.
   void prefetch(std::int64_t query) const {
     constexpr std::size_t kMost = 128;  // the top of a large heap
     bulksim::prefetch(heap(static_cast<std::size_t>(query)),
                       std::min(count_, kMost) * sizeof(std::uint64_t));
   }
-  /// Takes rank keys of a query, each of which is offered once.
+  /// Adds rank keys of a query. Each rank key must be pushed only once.
   void push(std::int64_t query, std::span<const std::uint64_t> rank_keys);
 
   static std::int64_t bytes(std::int64_t queries, std::int64_t items, std::int64_t count);
@@ -45,7 +44,7 @@ class TopKHeaps {
   std::uint64_t* heap(std::size_t query) { return heaps_.data() + query * (count_ + 1); }
 
   std::size_t count_;
-  AlignedBuffer<std::uint64_t> heaps_;  // of each query `count` numbers, a heap when full, and one
+  AlignedBuffer<std::uint64_t> heaps_;  // per query: count_ numbers (a heap when full), sentinel
   std::vector<std::size_t> sizes_;
   std::vector<std::atomic<std::uint64_t>> floors_;
   std::mutex locks_[kLocks];

@@ -1,5 +1,5 @@
-// Which items of a block are candidates: what PairSearch does between the choice of a cut and the
-// exact sums.
+// Which items of a block are candidates: the steps of PairSearch between the choice of a band
+// border and the exact sums.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ void PairSearch::add_columns(const SearchBlock& block, const BandSuffix& suffix)
   for (std::size_t at = suffix.first; at < column_count_; ++at) {
     const Column& column = columns_[at];
     prefetch(block.postings() + columns_[at + 1].start,
-             kBytesAhead);  // one more is there than counts
+             kBytesAhead);  // columns_ has one more element than counted
     kernel_.add(block.postings() + column.start, column.size, column.weight, sums_.data());
     expected += static_cast<std::uint32_t>(column.weight) * static_cast<std::uint32_t>(column.sum);
   }
@@ -40,13 +40,13 @@ std::size_t PairSearch::sweep(const SearchBlock& block, const Sieve& sieve) {
   const SieveResult result = kernel_.sweep(sums_.data(), block.padded(), sieve, candidates_.data());
   total_ = result.total;
   std::size_t count = result.candidates;
-  // padding passes only where everything does
+  // padding passes only if everything does
   while (count > 0 && candidates_.data()[count - 1].item >= block.items())
     --count;
   return count;
 }
 
-/// As a sweep, over the items of few postings; others cannot pass.
+/// Like sweep(), but only over the items of the few postings; others cannot pass.
 std::size_t PairSearch::visit(const SearchBlock& block, const BandSuffix& suffix,
                               const Sieve& sieve) {
   std::int32_t* sums = sums_.data();
@@ -70,7 +70,7 @@ std::size_t PairSearch::visit(const SearchBlock& block, const BandSuffix& suffix
   return count;
 }
 
-/// The candidates when only the best `goal.best` of the block are wanted.
+/// The candidates if only the best `goal.best` items of the block are wanted.
 std::size_t PairSearch::find_best(const SearchGoal& goal, float limit, const SearchBlock& block) {
   const Sieve positive{block.lengths(0), 0.0f, std::max(limit, 1.0f)};
   add_columns(block, suffixes_[0]);
@@ -83,7 +83,8 @@ std::size_t PairSearch::find_best(const SearchGoal& goal, float limit, const Sea
   std::size_t bin = kBins;
   for (std::int64_t above = 0; bin > 0 && above < goal.best;)
     above += histogram_[--bin];
-  // so many items have a true sum of at least this bin less the slack: the others need that
+  // `goal.best` items have a true sum of at least this bin less the slack: the others must reach
+  // that
   const float wanted = static_cast<float>(bin << kBinShift) - 2 * slack_;
   if (std::max(wanted, limit) < 1.0f) return total_ == expected_ ? touch(goal.zeros, block) : 0;
   std::size_t kept = 0;

@@ -11,10 +11,10 @@ namespace bulksim {
 namespace {
 
 constexpr float kUp = 1.0f + 0x1p-20f;
-// More than the roundings of the float32 operations of a sieve, whose numbers are below 2^29.
+// More than the rounding errors of the float32 operations of a sieve, whose numbers are below 2^29.
 constexpr float kRounding = 128.0f;
-// Costs in multiply-adds, measured.
-constexpr std::int64_t kCandidateCost = 30;  // beside its entries
+// Measured costs in multiply-adds.
+constexpr std::int64_t kCandidateCost = 30;  // in addition to its entries
 constexpr float kStartShare = 0.35f;
 constexpr std::size_t kCandidatesAhead = 3;
 
@@ -24,14 +24,14 @@ PairSearch::PairSearch(FixedPoint arithmetic, const SearchKernel& kernel)
     : arithmetic_(arithmetic), kernel_(kernel), histogram_(kBins) {
   sums_.require(kSearchItems);
   std::fill_n(sums_.data(), kSearchItems, 0);
-  candidates_.require(kSearchItems + 1);  // one more is written than kept
+  candidates_.require(kSearchItems + 1);  // one more is written than is kept
 }
 
 void PairSearch::begin_queries(const SearchQueries& queries) {
   queries_ = &queries;
   shares_.assign(static_cast<std::size_t>(queries.batch().rows.rows()), kStartShare);
   columns_.resize(static_cast<std::size_t>(queries.longest()) + 1);
-  query_values_.assign(std::size_t{queries.vocabulary().size()} + 1, 0);  // read by pairs
+  query_values_.assign(std::size_t{queries.vocabulary().size()} + 1, 0);  // read in pairs
 }
 
 bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const LabelledRows& items,
@@ -63,7 +63,7 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
   return make_exact(goal, bands, block, items, out);
 }
 
-/// Looks up the columns of the query and adds up what its bands can add.
+/// Looks up the columns of the query and computes how much each suffix of bands can add.
 void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   const auto entries = queries_->row(goal.query);
   const auto& borders = queries_->borders();
@@ -82,7 +82,7 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
       close();
     const RankedSet::Place place = block.present().place(entry.label);
     const SearchColumn& column = block.columns()[place.smaller];
-    // whether it is present cannot be predicted: counted 0 or 1 times
+    // branch-free, because presence cannot be predicted: counted 0 or 1 times
     const auto times = static_cast<float>(static_cast<std::int32_t>(place.present));
     columns[count] = {column.start, column.size, entry.coarse, column.sum};
     count += place.present;
@@ -94,26 +94,26 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
     close();
   column_count_ = count;
   most_ = most * kUp;
-  // so far postings counts what lies before a cut
+  // up to here, postings counts those before the border
   for (BandSuffix& suffix : suffixes_)
     suffix.postings = postings - suffix.postings;
   const auto n = static_cast<float>(count);
   slack_ = std::sqrt(n) * 0x1p14f + n / 4 + kRounding;
 }
 
-/// The coarse sum from which an item may have the score wanted.
+/// The lowest coarse sum with which an item may have the wanted score.
 float PairSearch::limit_of(const SearchGoal& goal, const SearchBlock& block) const {
   const double lengths = queries_->norm(goal.query) * block.norm();
   if (lengths == 0.0) return goal.score > 0.0f ? HUGE_VALF : -HUGE_VALF;
   constexpr double kLeastScore = std::numeric_limits<float>::denorm_min();
   const double score = goal.score;
   const double rounding = std::fabs(score) * 0x1p-23 + kLeastScore;  // a score is a float32
-  const double batches = queries_->batch(goal.query) * block.batch();
-  const double lowest = std::ldexp(score - rounding, 2 * arithmetic_.bits) / batches;
+  const double units = queries_->unit(goal.query) * block.unit();
+  const double lowest = std::ldexp(score - rounding, 2 * arithmetic_.bits) / units;
   return static_cast<float>(lowest / lengths * kCoarseOne) - slack_;
 }
 
-/// How many bands to leave out: the cheapest choice whose rest stays below `share` of the limit.
+/// The number of bands to leave out: the cheapest choice whose rest is below `share` of the limit.
 std::size_t PairSearch::choose_suffix(float limit, const SearchBlock& block, float share) {
   const float room = share * limit;
   const float sweep = kSweepCost * static_cast<float>(block.padded());
@@ -133,7 +133,7 @@ std::size_t PairSearch::choose_suffix(float limit, const SearchBlock& block, flo
   return best;
 }
 
-/// Exact sums of the candidates, from the rows. What was added coarsely has to agree.
+/// Computes exact sums of the candidates from the rows. The coarse sums must agree with them.
 bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const SearchBlock& block,
                             const LabelledRows& items, std::vector<ExactPair>& out) {
   const auto entries = queries_->row(goal.query);
@@ -165,8 +165,8 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
   return holds;
 }
 
-/// Leaves out less where the exact sums cost more than the coarse ones, and more where they cost
-/// next to nothing. `entries` were visited for exact sums.
+/// Leaves out less if the exact sums cost more than the coarse ones, and more if they cost very
+/// little. `entries` is the number visited for exact sums.
 void PairSearch::adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries) {
   float& share = shares_[static_cast<std::size_t>(goal.query)];
   const std::int64_t added = suffixes_[bands].postings + 64;

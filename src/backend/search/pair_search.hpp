@@ -15,43 +15,43 @@
 
 namespace bulksim {
 
-/// What is looked for in one block of items for one query.
+/// What to search for in one block of items for one query.
 struct SearchGoal {
   std::int64_t query = 0;  ///< row within the batch
-  /// No lower score is wanted.
+  /// Lower scores are not wanted.
   float score = -std::numeric_limits<float>::infinity();
-  /// Not 0: what so many items of the block precede is not wanted either.
+  /// If not 0, only this many best items of the block are wanted.
   std::int64_t best = 0;
-  /// Items that share no column with the query and may be wanted: the first ones.
+  /// The number of items without a shared column that may be wanted: the first ones.
   std::int64_t zeros = 0;
 };
 
-/// Bytes of a column or row that are asked for ahead.
+/// Bytes of a column or row to prefetch.
 inline constexpr std::size_t kBytesAhead = 192;
 
 /// A candidate with its exact sum.
 struct ExactPair {
-  std::int64_t item;  ///< within the rows that the block was built of
+  std::int64_t item;  ///< within the rows from which the block was built
   std::int64_t sum;
 };
 
 /// Finds the items of a block that can reach a score, by bounds, and computes their sums exactly.
 ///
 /// The entries of a query in its most frequent columns (the "rest") are left out of the coarse sums
-/// as long as they cannot lift an item over the cut: by Cauchy-Schwarz they add at most the length
-/// of the query's rest times that of the item's. Coarse sums are off by at most
-/// sqrt(n) 2^14 + n / 4 for n entries, since each factor is off by half of one.
+/// as long as they cannot lift an item over the threshold: by Cauchy-Schwarz they add at most the
+/// length of the query's rest times that of the item's. Coarse sums are off by at most sqrt(n) 2^14
+/// + n / 4 for n entries, since each factor is off by half of one.
 class PairSearch {
  public:
   PairSearch(FixedPoint arithmetic, const SearchKernel& kernel);
 
   void begin_queries(const SearchQueries& queries);
-  /// Appends the sums of all items that can pass, items ascending, and perhaps of others; false
-  /// when a check does not hold.
+  /// Appends the sums of all items that can pass, and possibly of others, items ascending; false if
+  /// a check fails.
   bool find(const SearchGoal& goal, const SearchBlock& block, const LabelledRows& items,
             std::vector<ExactPair>& out);
 
-  /// What was done since the last call.
+  /// The work done since the last call.
   PairStats take_work();
 
   static std::int64_t bytes(std::int64_t longest, std::int64_t labels, std::int64_t queries);
@@ -63,11 +63,11 @@ class PairSearch {
     std::int32_t weight;
     std::int32_t sum;
   };
-  /// The entries of a query that lie in a block, cut behind the first `bands` bands.
+  /// The entries of a query present in a block, without those of the first bands.
   struct BandSuffix {
-    std::size_t first = 0;      ///< column: those before are the rest
+    std::size_t first = 0;      ///< column; those before it are the rest
     std::int64_t postings = 0;  ///< of the columns that are added
-    float rest = 0.0f;          ///< length of the rest, in batches of kCoarseOne
+    float rest = 0.0f;          ///< length of the rest, times kCoarseOne
   };
 
   void collect(const SearchGoal& goal, const SearchBlock& block);
@@ -83,9 +83,9 @@ class PairSearch {
                   const LabelledRows& items, std::vector<ExactPair>& out);
   void adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries);
 
-  // Costs in multiply-adds, measured.
-  static constexpr float kSweepCost = 0.09f;  // an item
-  static constexpr float kVisitCost = 2.2f;   // a posting that is added and visited
+  // Measured costs in multiply-adds.
+  static constexpr float kSweepCost = 0.09f;  // per item
+  static constexpr float kVisitCost = 2.2f;   // per posting that is added and visited
   static constexpr std::size_t kBins = 1024;  // of the histogram of sums
   static constexpr int kBinShift = 19;        // 2^28 / 512
 
@@ -93,18 +93,18 @@ class PairSearch {
   const SearchKernel& kernel_;
   const SearchQueries* queries_ = nullptr;
   PairStats work_;
-  std::vector<float> shares_;  // by query: of the cut, what the rest may take
+  std::vector<float> shares_;  // by query: the share of the limit that the rest may take
   std::vector<Column> columns_;
   std::size_t column_count_ = 0;
   float slack_ = 0.0f;
   BandSuffix suffixes_[kBands + 1];
-  float most_ = 0.0f;  // what all columns add at most, by their largest values
+  float most_ = 0.0f;  // upper bound of what all columns add, by their largest values
   AlignedBuffer<std::int32_t> sums_;
   AlignedBuffer<Candidate> candidates_;
   std::size_t candidate_count_ = 0;
   std::uint32_t expected_ = 0;  // total of the sums, from the rows
   std::uint32_t total_ = 0;
-  std::vector<std::int32_t> query_values_;  // by label: of the query at work, else 0
+  std::vector<std::int32_t> query_values_;  // by label: of the current query, else 0
   std::vector<std::uint32_t> histogram_;
 };
 

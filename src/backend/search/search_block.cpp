@@ -9,13 +9,13 @@ namespace bulksim {
 namespace {
 
 constexpr float kUp = 1.0f + 0x1p-20f;
-constexpr double kStepsOfOne = 0x1.8p52;  // what is added to this is rounded to a whole number
+constexpr double kStepsOfOne = 0x1.8p52;  // adding this rounds to a whole number
 
 }  // namespace
 
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
-  batch_ = items.batch();
+  unit_ = items.unit();
   padded_ = static_cast<std::size_t>(divide_up(rows.size(), kSweptAtOnce) * kSweptAtOnce);
   measure(items, queries);
   invert(items, queries.vocabulary().size());
@@ -83,11 +83,11 @@ void SearchBlock::invert(const LabelledRows& items, std::uint32_t labels) {
   const double scale = norm_ > 0.0 ? std::ldexp(1.0 / norm_, kCoarseBits) : 0.0;
   const std::uint32_t* rank = ranks_.data();
   for (std::int64_t item = 0; item < rows_.size(); ++item) {
-    const double batch = scale * items.norm(rows_.begin + item);
+    const double factor = scale * items.norm(rows_.begin + item);
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       SearchColumn& column = columns[*rank++];
       const auto coarse =
-          static_cast<std::int32_t>(entry.value * batch + kStepsOfOne - kStepsOfOne);
+          static_cast<std::int32_t>(entry.value * factor + kStepsOfOne - kStepsOfOne);
       postings_.data()[column.start + column.size++] = {static_cast<std::uint16_t>(item),
                                                         static_cast<std::int16_t>(coarse)};
       column.sum += coarse;

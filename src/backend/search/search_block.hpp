@@ -15,7 +15,7 @@ namespace bulksim {
 
 /// Items of one block: their sums, 4 bytes each, stay in the L1 cache.
 inline constexpr std::int64_t kSearchItems = 4096;
-/// Items that a sweep decides on at once, a bit each; blocks are padded to a multiple.
+/// Items that a sweep decides on together, one bit per item; blocks are padded to a multiple.
 inline constexpr std::int64_t kSweptAtOnce = 64;
 
 struct CoarsePosting {
@@ -23,7 +23,7 @@ struct CoarsePosting {
   std::int16_t coarse;  ///< round(value / largest norm of the block * 2^14)
 };
 
-/// A column of the block: its postings and what bounds and checks them.
+/// A column of the block: its postings, and the values that bound and check them.
 struct SearchColumn {
   std::uint32_t start = 0;
   std::uint32_t size = 0;
@@ -35,20 +35,20 @@ struct SearchColumn {
 /// in its most frequent columns.
 class SearchBlock {
  public:
-  /// `rows` of `items`, which must outlive the block.
+  /// Builds the block from `rows` of `items`, which must outlive it.
   void build(const LabelledRows& items, RowRange rows, const SearchQueries& queries);
 
   RowRange rows() const { return rows_; }
   std::int64_t items() const { return rows_.size(); }
   const RankedSet& present() const { return present_; }
-  /// By rank, with an empty one at the end.
+  /// Indexed by rank, with an empty one at the end.
   const SearchColumn* columns() const { return columns_.data(); }
   const CoarsePosting* postings() const { return postings_.data(); }
-  /// Largest length of a row of the block, in steps of the grid times the row's norm in batches,
-  /// columns outside the vocabulary left out.
+  /// Largest length of a row of the block: of its quantized values times LabelledRows::norm,
+  /// without columns outside the vocabulary.
   double norm() const { return norm_; }
-  double batch() const { return batch_; }  ///< as LabelledRows
-  /// Length of each item in the labels of the bands up to `band`, over norm(), rounded up;
+  double unit() const { return unit_; }  ///< as in LabelledRows
+  /// Length of each item in the labels of the bands up to `band`, divided by norm(), rounded up;
   /// padded with zeros to a multiple of kSweptAtOnce items.
   const float* lengths(std::size_t band) const { return lengths_.data() + band * padded_; }
   float longest(std::size_t band) const { return longest_[band]; }
@@ -64,7 +64,7 @@ class SearchBlock {
   RowRange rows_;
   std::size_t padded_ = 0;
   double norm_ = 0.0;
-  double batch_ = 1.0;
+  double unit_ = 1.0;
   RankedSet present_;
   AlignedBuffer<SearchColumn> columns_;  // by rank
   AlignedBuffer<std::uint32_t> ranks_;   // by entry

@@ -1,6 +1,5 @@
-// The inner loops of the search for pairs: coarse sums of one query and one block of items.
-//
-// Included once for each instruction set by foreach_target.h.
+// The inner loops of the pair search: coarse sums of one query and one block of items.
+// foreach_target.h includes this file once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/search/search_kernel.cpp"
 #ifndef HWY_DISABLED_TARGETS
@@ -23,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 void add(const CoarsePosting* HWY_RESTRICT postings, std::size_t size, std::int32_t weight,
          std::int32_t* HWY_RESTRICT sums) {
   const CoarsePosting* const end = postings + size;
-  for (; postings + 4 <= end; postings += 4) {  // items of a column differ
+  for (; postings + 4 <= end; postings += 4) {  // the items of a column are distinct
     sums[postings[0].item] += weight * postings[0].coarse;
     sums[postings[1].item] += weight * postings[1].coarse;
     sums[postings[2].item] += weight * postings[2].coarse;
@@ -77,19 +76,19 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
                            : sweep<false>(sums, items, sieve, out);
 }
 
-#if HWY_TARGET <= HWY_AVX2  // what gathers fast
+#if HWY_TARGET <= HWY_AVX2  // targets with fast gathers
 
 static_assert(sizeof(LabelledEntry) == sizeof(std::int64_t));
 using Entries = hn::CappedTag<std::int64_t, 8>;
 using EntryVector = hn::Vec<Entries>;
 
-/// Products with all labels, and with those below `border`.
+/// Adds the products of all labels to `all`, and those of labels below `border` to `below`.
 HWY_INLINE void multiply(EntryVector entry, const std::int32_t* HWY_RESTRICT values,
                          EntryVector border, EntryVector& all, EntryVector& below) {
   const Entries d;
   const hn::Repartition<std::int32_t, Entries> d32;
   const auto label = hn::And(entry, hn::Set(d, 0xFFFFFFFF));
-  // 8 bytes from a place of 4: the upper half belongs to the next label and is not multiplied
+  // loads 8 bytes at a 4-byte value: the upper half belongs to the next label and is not multiplied
   const auto query =
       hn::GatherOffset(d, reinterpret_cast<const std::int64_t*>(values), hn::ShiftLeft<2>(label));
   const auto value = hn::ShiftRight<32>(entry);
@@ -110,7 +109,7 @@ SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
   for (; at + lanes <= size; at += lanes) {
     multiply(hn::LoadU(d, entries + at), values, first_other, all, below);
   }
-  if (at < size) {  // what is not loaded has value 0
+  if (at < size) {  // lanes that are not loaded have value 0
     const auto rest = hn::MaskedLoad(hn::FirstN(d, size - at), d, entries + at);
     multiply(rest, values, first_other, all, below);
   }

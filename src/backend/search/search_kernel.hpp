@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-/// An item whose bound reaches the cut, and its coarse sum.
+/// An item whose bound reaches the limit, and its coarse sum.
 struct Candidate {
   std::uint32_t item;  ///< within the block
   std::int32_t sum;
@@ -32,20 +32,20 @@ struct SplitSum {
   std::int64_t others = 0;
 };
 
-/// What is compiled once for each instruction set.
+/// The functions compiled once per instruction set.
 struct SearchKernel {
   /// Adds weight x coarse for each posting.
   void (*add)(const CoarsePosting* postings, std::size_t size, std::int32_t weight,
               std::int32_t* sums);
-  /// Looks at all `items` sums (a multiple of kSweptAtOnce), writes the candidates, items
-  /// ascending, and leaves zeros. `out` has room for all.
+  /// Tests all `items` sums (a multiple of kSweptAtOnce), writes the candidates, items ascending,
+  /// and clears the sums. `out` has room for all items.
   SieveResult (*sweep)(std::int32_t* sums, std::size_t items, const Sieve& sieve, Candidate* out);
 
-  /// Sum of the products of a row with a query's `values`, which are by label.
+  /// Sum of the products of a row with the `values` of a query, indexed by label.
   SplitSum (*multiply)(const LabelledEntry* row, std::size_t size, const std::int32_t* values,
                        std::uint32_t border);
 
-  /// That of the best instruction set of this machine.
+  /// The functions for the best instruction set of this machine.
   static const SearchKernel& best();
 };
 

@@ -7,9 +7,9 @@ namespace bulksim {
 
 namespace {
 
-constexpr float kUp = 1.0f + 0x1p-20f;  // more than the roundings of a few float operations
-// Of 32 entries of all queries, those in the bands up to each: what a cut leaves out is mostly in
-// the few columns that nearly every query has.
+constexpr float kUp = 1.0f + 0x1p-20f;  // more than the rounding errors of a few float operations
+// The share of all query entries in the bands up to each, in 1/32: most entries that are left out
+// are in the few columns that nearly every query has.
 constexpr std::int64_t kBandEnds[kBands] = {1, 2, 3, 4, 6, 8, 16, 32};
 
 }  // namespace
@@ -28,10 +28,10 @@ SearchQueries::SearchQueries(const QueryBatch& queries)
       squares += double{1} * value * value;
     const double norm = std::sqrt(squares);
     for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      const double batch = values[entry] / norm;
+      const double unit = values[entry] / norm;
       entries_.push_back({vocabulary_.label(columns[entry]), values[entry],
-                          static_cast<std::int32_t>(std::lround(std::ldexp(batch, kCoarseBits))),
-                          static_cast<float>(std::fabs(batch)) * kUp});
+                          static_cast<std::int32_t>(std::lround(std::ldexp(unit, kCoarseBits))),
+                          static_cast<float>(std::fabs(unit)) * kUp});
     }
     std::sort(entries_.begin() + offsets_.back(), entries_.end(),
               [](const SearchEntry& a, const SearchEntry& b) { return a.label < b.label; });

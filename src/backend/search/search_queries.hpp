@@ -11,16 +11,16 @@
 
 namespace bulksim {
 
-/// Bounds work with values of 15 bits: a row of batch length is 2^14 long, and a cosine of 1 is
-/// 2^28, so that any sum fits into an int32.
+/// Bounds use 15-bit values: a row of length 1 becomes 2^14 long and a cosine of 1 becomes 2^28, so
+/// that any sum fits into an int32.
 inline constexpr int kCoarseBits = 14;
 inline constexpr float kCoarseOne = 0x1p28f;
 
-/// Labels are cut into bands, the most frequent columns first: what is known of a row below each
-/// of these borders bounds what its frequent columns can add.
+/// Labels are divided into bands, the most frequent columns first: the length of a row below each
+/// border bounds what its frequent columns can add.
 inline constexpr std::size_t kBands = 8;
 
-/// One entry of a query, ready for searching.
+/// One entry of a query, prepared for the search.
 struct SearchEntry {
   std::uint32_t label;
   std::int32_t value;   ///< quantized
@@ -28,7 +28,8 @@ struct SearchEntry {
   float weight;         ///< |value| / norm, rounded up
 };
 
-/// A query batch for the search of pairs: entries by label, so the columns of most queries first.
+/// A query batch for the pair search: entries ordered by label, that is, most frequent columns
+/// first.
 class SearchQueries {
  public:
   explicit SearchQueries(const QueryBatch& queries);
@@ -41,14 +42,14 @@ class SearchQueries {
     const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row) + 1]);
     return std::span(entries_).subspan(begin, end - begin);
   }
-  /// Length of a query row quantized.
+  /// Length of a quantized query row.
   double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
-  /// Its QuantizedRows::norms, 1 without these.
-  double batch(std::int64_t row) const {
+  /// QuantizedRows::norms of a row; 1 without norms.
+  double unit(std::int64_t row) const {
     const auto& norms = batch_->rows.norms;
     return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
   }
-  /// Labels below borders()[b] are in the bands up to b, which grow with b.
+  /// Labels below borders()[b] are in the bands up to b. Ascending.
   const std::array<std::uint32_t, kBands>& borders() const { return borders_; }
   /// Band of each label.
   const std::vector<std::uint8_t>& bands() const { return bands_; }

@@ -216,7 +216,8 @@ TEST_F(CudaBackendTest, StopsWhenATileIsWrongTwice) {
   const auto backend = make_backend(options_for(problem));
   emulator::lose_downloads(1000, 1, 100);
 
-  test::expect_error(ExitCode::kSoftware, {"tile ", "wrong twice on ", "GPU-"},
+  test::expect_error(ExitCode::kSoftware,
+                     {"the tile in row ", "failed its checks twice on host", "GPU-"},
                      [&] { problem.run(*backend, sink); });
 
   EXPECT_TRUE(sink.tiles.empty());

@@ -161,11 +161,12 @@ TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
     PairCollector sink;
     const auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec);
 
-    expect_error(ExitCode::kSoftware, {"row 0, column 0", "wrong twice", "test the memory"}, [&] {
-      backend->set_queries(problem.queries, sink);
-      backend->submit(problem.chunk({0, 1}));
-      backend->drain();
-    });
+    expect_error(ExitCode::kSoftware,
+                 {"row 0, column 0", "failed its checks twice", "test the memory"}, [&] {
+                   backend->set_queries(problem.queries, sink);
+                   backend->submit(problem.chunk({0, 1}));
+                   backend->drain();
+                 });
     EXPECT_TRUE(sink.rows.empty());
   }
 }

@@ -4,7 +4,7 @@
 
 namespace bulksim::cuda {
 
-/// The functions of cuSPARSE that the baselines call: those of the library, or those of a test.
+/// The functions of cuSPARSE that the baselines call: from the library, or from a test.
 struct CusparseCalls {
   decltype(&cusparseCreate) create;
   decltype(&cusparseDestroy) destroy;
@@ -26,7 +26,7 @@ struct CusparseCalls {
   decltype(&cusparseSpGEMM_copy) spgemm_copy;
 };
 
-/// Loads the library, which nothing else needs; throws Error (69) where it is missing.
+/// Loads the library, which only the baselines need; throws Error (69) if it is missing.
 CusparseCalls load_cusparse();
 
 }  // namespace bulksim::cuda

@@ -19,7 +19,7 @@ class Handle {
  public:
   Handle(const CusparseCalls& calls, const Stream& stream) : calls_(calls) {
     expect(calls_.create(&handle_), "start");
-    expect(calls_.set_stream(handle_, stream.get()), "take a stream");
+    expect(calls_.set_stream(handle_, stream.get()), "set its stream");
   }
   ~Handle() { calls_.destroy(handle_); }
   Handle(const Handle&) = delete;
@@ -38,7 +38,7 @@ class Handle {
   cusparseHandle_t handle_ = nullptr;
 };
 
-/// Sparse rows on the device with their description.
+/// Sparse rows on the device and their descriptor.
 class DeviceCsr {
  public:
   DeviceCsr(const Handle& handle, const FloatRows& rows, const Stream& stream)
@@ -50,7 +50,7 @@ class DeviceCsr {
         values_(upload_all(rows.values, stream)) {
     describe(rows.offsets.back());
   }
-  /// Of a product that is not there yet.
+  /// For a product that is not computed yet.
   DeviceCsr(const Handle& handle, std::int64_t rows, std::int64_t columns)
       : handle_(handle), rows_(rows), width_(columns), offsets_(rows + 1) {
     describe(0);
@@ -60,23 +60,23 @@ class DeviceCsr {
   DeviceCsr& operator=(const DeviceCsr&) = delete;
 
   cusparseSpMatDescr_t get() const { return description_; }
-  /// Forgets the entries, but not their memory.
+  /// Drops the entries; keeps their memory.
   void begin_again() {
     handle_.calls().destroy_csr(description_);
     describe(0);
   }
-  /// Makes room for as many entries as the description says.
+  /// Allocates as many entries as the descriptor states.
   void make_room() {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     std::int64_t entries = 0;
     handle_.expect(handle_.calls().csr_size(description_, &rows, &columns, &entries),
-                   "tell the size of a product");
+                   "report the size of a product");
     columns_.reserve(entries);
     values_.reserve(entries);
     handle_.expect(
         handle_.calls().set_csr(description_, offsets_.data(), columns_.data(), values_.data()),
-        "take memory for a product");
+        "set the memory of a product");
   }
   std::vector<float> dense_row(std::int64_t row, const Stream& stream) const {
     const auto bounds = download_all(offsets_.data() + row, 2, stream);
@@ -107,7 +107,7 @@ class DeviceCsr {
   cusparseSpMatDescr_t description_ = nullptr;
 };
 
-/// A dense matrix, row by row.
+/// A dense matrix, row-major.
 class DeviceDense {
  public:
   DeviceDense(const Handle& handle, std::int64_t rows, std::int64_t columns)
@@ -197,7 +197,7 @@ class Spgemm final : public CusparseProduct {
         queries_(handle_, queries.transposed(), stream),
         product_(handle_, items.rows(), queries.rows()) {}
 
-  /// All of it, as a user has to call it: the size of the product is not known before.
+  /// All steps, as a user must call them: the size of the product is not known in advance.
   void multiply() override {
     const CusparseCalls& calls = handle_.calls();
     product_.begin_again();
@@ -206,7 +206,7 @@ class Spgemm final : public CusparseProduct {
     const std::unique_ptr<std::remove_pointer_t<cusparseSpGEMMDescr_t>,
                           decltype(calls.destroy_spgemm)>
         owner(work, calls.destroy_spgemm);
-    // each step tells first how much memory it wants
+    // each step first reports how much memory it needs
     const auto run = [&](auto step, DeviceBuffer<std::byte>& scratch, const char* action) {
       std::size_t bytes = 0;
       const auto call = [&](void* memory) {

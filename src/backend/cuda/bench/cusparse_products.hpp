@@ -21,7 +21,7 @@ struct FloatRows {
   FloatRows transposed() const;
 };
 
-/// One product of items with queries, held ready.
+/// A prepared product of items with queries.
 class CusparseProduct {
  public:
   CusparseProduct() = default;
@@ -29,16 +29,16 @@ class CusparseProduct {
   CusparseProduct& operator=(const CusparseProduct&) = delete;
   virtual ~CusparseProduct() = default;
 
-  /// Puts the whole product into the stream, or does it at once.
+  /// Enqueues the whole product on the stream, or computes it immediately.
   virtual void multiply() = 0;
-  /// One row of the last product: the scores of an item with all queries.
+  /// One row of the last product: the scores of one item with all queries.
   virtual std::vector<float> row(std::int64_t item) const = 0;
 };
 
-/// Items times queries, dense: queries are a panel of columns x queries values.
+/// Items times queries, dense: the queries are a panel of columns x queries values.
 std::unique_ptr<CusparseProduct> make_spmm(const CusparseCalls& calls, const FloatRows& items,
                                            const FloatRows& queries, const Stream& stream);
-/// Items times transposed queries, both sparse, and so is the product.
+/// Items times transposed queries; both factors and the product are sparse.
 std::unique_ptr<CusparseProduct> make_spgemm(const CusparseCalls& calls, const FloatRows& items,
                                              const FloatRows& queries, const Stream& stream);
 

@@ -39,7 +39,7 @@ QuantizedRows first_rows(const QuantizedRows& rows, std::int64_t count) {
   return first;
 }
 
-/// Only columns of the vocabulary, as a careful user would have it.
+/// Only columns of the vocabulary, as a careful user would select them.
 FloatRows float_rows(const QuantizedRows& rows, const Vocabulary& vocabulary,
                      FixedPoint arithmetic) {
   FloatRows to;
@@ -79,7 +79,7 @@ struct DeviceMergeRows {
   MergeRows view;
 };
 
-/// The baselines and the score kernel, one after the other.
+/// The score kernel and the baselines, one after the other.
 class KernelBench {
  public:
   KernelBench(const QuantizedRows& queries, const QuantizedRows& items,
@@ -102,7 +102,7 @@ class KernelBench {
   }
 
  private:
-  /// Times `work`, which is put into the stream; the first time warms up.
+  /// Times `work`, which is enqueued on the stream; the first call is a warm-up.
   void time(CudaContender& contender, const std::function<void()>& work) {
     for (int repeat = -1; repeat < options_.repeats; ++repeat) {
       stream_.wait();
@@ -129,7 +129,7 @@ class KernelBench {
   }
 
   void merge_kernel() {
-    CudaContender contender{.name = "merge, a thread a pair",
+    CudaContender contender{.name = "merge, one thread per pair",
                             .queries = few_queries_.rows(),
                             .items = few_items_.rows()};
     const DeviceMergeRows queries(few_queries_, stream_);
@@ -172,14 +172,14 @@ class KernelBench {
         error_of(queries, [&](std::int64_t item) { return product->row(item); });
   }
 
-  /// Queries whose dense panel is not too large.
+  /// As many queries as fit into a dense panel of kPanelBytes.
   std::int64_t panel_queries() const {
     const auto labels = std::min<std::int64_t>(few_queries_.nnz(), few_queries_.columns);
     return std::clamp<std::int64_t>(kPanelBytes / (4 * std::max<std::int64_t>(labels, 1)), 1,
                                     few_queries_.rows());
   }
 
-  /// Largest error of the scores of some items with all of `queries`.
+  /// Largest error of the scores of some items with all `queries`.
   double error_of(const QuantizedRows& queries,
                   const std::function<std::vector<float>(std::int64_t item)>& row_of) const {
     double largest = 0.0;
@@ -231,7 +231,7 @@ CudaKernelRates run_kernel_bench(const QuantizedRows& queries, const QuantizedRo
 
 }  // namespace bulksim::cuda
 
-/// For the program, which loads this.
+/// Entry point for the program, which loads this module.
 extern "C" void bulksim_benchmark_cuda_kernel(const bulksim::QuantizedRows& queries,
                                               const bulksim::QuantizedRows& items,
                                               const bulksim::CudaBenchmarkOptions& options,

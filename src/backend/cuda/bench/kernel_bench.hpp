@@ -5,7 +5,7 @@
 
 namespace bulksim::cuda {
 
-/// `benchmark_cuda_kernel` with these functions of cuSPARSE; null where there are none, with the
+/// `benchmark_cuda_kernel` with these functions of cuSPARSE; null if there are none, with the
 /// reason.
 CudaKernelRates run_kernel_bench(const QuantizedRows& queries, const QuantizedRows& items,
                                  const CudaBenchmarkOptions& options, const CusparseCalls* cusparse,

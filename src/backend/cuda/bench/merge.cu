@@ -6,7 +6,7 @@ namespace bulksim::cuda {
 
 namespace {
 
-constexpr unsigned kItems = 32;  // of a block: neighbours write one line
+constexpr unsigned kItems = 32;  // per block: neighbours write to the same line
 constexpr unsigned kQueries = 8;
 
 __global__ void merge_kernel(MergeRows queries, MergeRows items, float inverse_one, float* values) {

@@ -14,8 +14,8 @@ struct MergeRows {
   const std::int32_t* values = nullptr;
 };
 
-/// The baseline that comes to mind first: a thread a pair, which merges the two rows.
-/// values[query * items + item] are the cosines.
+/// The simplest baseline: one thread per pair, which merges the two rows.
+/// The cosines are in values[query * items + item].
 void launch_merge(const MergeRows& queries, const MergeRows& items, float inverse_one,
                   float* values, const Stream& stream);
 

@@ -11,19 +11,20 @@
 
 namespace bulksim::cuda {
 
-/// The score kernel over all tiles of one slice of items, without any copy.
+/// The score kernel over all tiles of one slice of items, without copies.
 class ScoreBench {
  public:
   ScoreBench(const Device& device, const QuantizedRows& queries, const QuantizedRows& items,
              FixedPoint arithmetic, const Stream& stream);
 
-  /// Inverts the items anew.
+  /// Inverts the items again.
   void build();
-  /// Puts the scores of all pairs into the stream; each group of tiles overwrites the one before.
+  /// Enqueues the computation of all scores on the stream; each group of tiles overwrites the
+  /// previous one.
   void multiply();
-  /// Computes everything once more; rows that break the row identity.
+  /// Recomputes everything; returns the number of rows whose row identity does not hold.
   std::int64_t failed_identities();
-  /// Largest error of cells drawn from one tile of each column, after computing it once more.
+  /// Largest error of cells sampled from one recomputed tile of each column.
   double largest_error();
 
  private:

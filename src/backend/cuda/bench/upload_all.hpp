@@ -8,7 +8,7 @@
 
 namespace bulksim::cuda {
 
-/// Host values to device memory that has room for them; returns when they have arrived.
+/// Copies host values to device memory that is large enough; returns when they have arrived.
 template <class T>
 void upload_into(const std::vector<T>& values, const DeviceBuffer<T>& buffer,
                  const Stream& stream) {
@@ -20,7 +20,7 @@ void upload_into(const std::vector<T>& values, const DeviceBuffer<T>& buffer,
   stream.wait();
 }
 
-/// The same, to memory of their own.
+/// The same, to new memory.
 template <class T>
 DeviceBuffer<T> upload_all(const std::vector<T>& values, const Stream& stream) {
   DeviceBuffer<T> buffer(static_cast<std::int64_t>(values.size()));
@@ -28,7 +28,7 @@ DeviceBuffer<T> upload_all(const std::vector<T>& values, const Stream& stream) {
   return buffer;
 }
 
-/// Device values on the host.
+/// Copies device values to the host.
 template <class T>
 std::vector<T> download_all(const T* values, std::int64_t count, const Stream& stream) {
   if (count == 0) return {};

@@ -3,12 +3,11 @@
 #include "backend/cuda/kernels/device_functions.cuh"
 #include "backend/cuda/kernels/layout.hpp"
 
-// The inner loop: query entries times the posting lists of an item block, added up in shared
+// The inner loop: query entries times the posting lists of an item block, accumulated in shared
 // memory.
 namespace bulksim::cuda {
 
-/// One posting list that is to be added, times a weight. 16 bytes: one broadcast from shared
-/// memory.
+/// One posting list to add, times a weight. 16 bytes: one broadcast from shared memory.
 struct alignas(16) Work {
   unsigned first;
   unsigned length;
@@ -16,7 +15,7 @@ struct alignas(16) Work {
   int unused;
 };
 
-/// Adds a posting list to the sums. The items of a list are distinct, so lanes never meet.
+/// Adds a posting list to the sums. The items of a list are distinct, so lanes never collide.
 __device__ inline void add_list(const int2* postings, const Work& work, int2 early, unsigned lane,
                                 long long* sums) {
   if (lane < work.length) sums[early.y] = multiply_add(work.weight, early.x, sums[early.y]);
@@ -27,10 +26,9 @@ __device__ inline void add_list(const int2* postings, const Work& work, int2 ear
   }
 }
 
-/// Adds up the products of every `stride`-th run of 32 entries of a query row with an item block.
-///
-/// The lanes look 32 columns up at once and leave the lists found in `works`; then the warp takes
-/// one list after the other, and loads the start of the next before it adds the one at hand.
+/// Adds the products of every `stride`-th group of 32 entries of a query row with an item block.
+/// The lanes look up 32 columns together and store the lists found in `works`. Then the warp adds
+/// one list after the other, loading the start of the next before it adds the current one.
 __device__ inline void add_products(const QueryRows& queries, const ItemBlocks& items,
                                     std::int64_t block, std::int64_t begin, std::int64_t end,
                                     std::int64_t stride, long long* sums, Work* works) {

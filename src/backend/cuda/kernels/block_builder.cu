@@ -8,8 +8,8 @@ namespace bulksim::cuda {
 
 namespace {
 
-/// The entries of a slice on their way into blocks. A key is block * labels + label; entries
-/// without a label have the key `end`, the smallest that no block has.
+/// The entries of a slice before they are sorted into blocks. A key is block * labels + label;
+/// entries without a label have the key `end`, the smallest one beyond all blocks.
 struct Entries {
   std::int64_t count;
   std::uint32_t labels;
@@ -39,7 +39,7 @@ __global__ void key_kernel(ItemRows rows, std::int64_t count, BlockGrid grid, st
   }
 }
 
-/// Where the entries of each block begin.
+/// Finds where the entries of each block begin.
 __global__ void first_kernel(Entries entries, std::int64_t blocks, std::int64_t* first) {
   for (std::int64_t block = first_piece(); block <= blocks; block += piece_stride()) {
     first[block] = lower_bound(entries.keys, entries.count,
@@ -62,7 +62,7 @@ __global__ void mark_kernel(Entries entries, std::int64_t words, uint2* look) {
   }
 }
 
-/// Counts the labels before each word; one warp a block.
+/// Counts the labels before each word; one warp per block.
 __global__ void rank_kernel(std::int64_t blocks, std::int64_t words, uint2* look) {
   const unsigned lane = lane_of_thread();
   for (std::int64_t block = first_piece() / kWarp; block < blocks;
@@ -83,14 +83,13 @@ __global__ void rank_kernel(std::int64_t blocks, std::int64_t words, uint2* look
   }
 }
 
-/// Bank of the posting of this lane; kBanks where it has none.
+/// Bank of the posting of this lane; kBanks if it has none.
 __device__ inline int bank_of(bool present, int2 posting) {
   return present ? posting.y % kBanks : kBanks;
 }
 
-/// Copies a list so that it takes one item of every bank, then the next of every bank, and so on:
-/// the posting that is the o-th of its bank comes after min(count of bank b, o or o + 1) postings
-/// of each bank b. Lane b counts bank b.
+/// Copies a list in rounds, each with one item of every bank: the o-th posting of its bank follows
+/// min(count of bank b, o or o + 1) postings of each bank b. Lane b counts bank b.
 __device__ void spread_list(const int2* from, unsigned length, int2* to) {
   const unsigned lane = lane_of_thread();
   unsigned count = 0;
@@ -124,7 +123,7 @@ __device__ void spread_list(const int2* from, unsigned length, int2* to) {
   }
 }
 
-/// Writes the lists of the blocks; each warp looks at 32 entries and takes the lists that begin
+/// Writes the lists of the blocks; each warp reads 32 entries and writes the lists that begin
 /// there.
 __global__ void list_kernel(Entries entries, ItemBlocks blocks, uint2* lists, int2* postings) {
   const unsigned lane = lane_of_thread();

@@ -7,23 +7,23 @@
 
 namespace bulksim::cuda {
 
-/// Replaces the `count` columns of item rows by their labels, in place.
+/// Replaces the `count` columns of item rows with their labels, in place.
 void label_columns(const QueryRows& queries, std::uint32_t* columns, std::int64_t count,
                    const Stream& stream);
 
-/// Turns the rows of a slice into inverted blocks, on the device, in memory that it keeps.
+/// Inverts the rows of a slice into blocks on the device, in memory that it keeps.
 class BlockBuilder {
  public:
-  /// Makes room for slices of up to `entries` entries, cut like `grid`. Throws CallError when the
-  /// device has not enough memory.
+  /// Allocates for slices of up to `entries` entries, divided as in `grid`. Throws CallError if the
+  /// device does not have enough memory.
   void reserve(const BlockGrid& grid, std::int64_t entries, std::uint32_t labels);
-  /// Bytes of it that sorting takes.
+  /// Bytes of that memory that sorting uses.
   static std::int64_t scratch_bytes(const BlockGrid& grid, std::int64_t entries,
                                     std::uint32_t labels);
   void clear();
 
-  /// Blocks of labelled rows with `entries` entries. They stay until the next call; everything is
-  /// put into `stream`.
+  /// Blocks of labelled rows with `entries` entries, valid until the next call. All work is
+  /// enqueued on `stream`.
   ItemBlocks build(const ItemRows& rows, std::int64_t entries, const BlockGrid& grid,
                    std::uint32_t labels, const Stream& stream);
 

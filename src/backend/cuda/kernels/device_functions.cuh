@@ -3,21 +3,21 @@
 #include "backend/cuda/kernels/dialect.cuh"
 #include "backend/cuda/kernels/layout.hpp"
 
-// What several kernels need.
+// Functions shared by several kernels.
 namespace bulksim::cuda {
 
 inline constexpr unsigned kAllLanes = 0xFFFFFFFF;
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kNotThere = 0xFFFFFFFF;
 
-/// Sums and checksums are added modulo 2^64, the type of the device's atomics.
+/// Sums and checksums are added modulo 2^64, in the type of the device's atomics.
 using Wrapping = unsigned long long;
 
 __device__ inline unsigned lane_of_thread() {
   return threadIdx.x % kWarp;
 }
 
-/// How-many-eth of the labels that are present this one is, or kNotThere.
+/// The rank of this label among those present, or kNotThere.
 __device__ inline unsigned rank_of(const uint2* look, std::uint32_t label) {
   const uint2 word = __ldg(look + label / 32);
   const unsigned bit = 1U << (label % 32);
@@ -38,13 +38,13 @@ __device__ inline std::int64_t lower_bound(const T* sorted, std::int64_t size, T
   return first;
 }
 
-/// Row that holds entry `at`.
+/// The row that contains entry `at`.
 __device__ inline std::int64_t row_of_entry(const std::int64_t* offsets, std::int64_t rows,
                                             std::int64_t at) {
   return lower_bound(offsets, rows + 1, at + 1) - 1;
 }
 
-/// sum + a * b from 32 x 32 bits; left to itself nvcc widens first and multiplies 64 x 64.
+/// sum + a * b from 32 x 32 bits; by default nvcc widens first and multiplies 64 x 64.
 __device__ inline long long multiply_add(int a, int b, long long sum) {
 #ifdef __CUDA_ARCH__
   long long result;
@@ -77,8 +77,8 @@ __device__ inline long long warp_largest(long long value) {
   return value;
 }
 
-/// Where a kernel that works on many equal pieces begins, and how it strides on: a thread a piece,
-/// or a warp a piece.
+/// First piece and stride of a kernel that processes many equal pieces, one per thread or one per
+/// warp.
 __device__ inline std::int64_t first_piece() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -92,7 +92,7 @@ __device__ inline std::int64_t warp_stride() {
   return piece_stride() / kWarp;
 }
 
-/// Threads of a block of such a kernel, and blocks for `pieces` of them.
+/// Threads per block of such a kernel, and blocks for `pieces` pieces.
 inline constexpr int kPieceThreads = 256;
 inline unsigned blocks_for(std::int64_t pieces) {
   constexpr std::int64_t kMost = 1 << 16;

@@ -1,8 +1,7 @@
 #pragma once
 
-// What a kernel file says in another way where nvcc does not compile it: under any other compiler
-// the same text runs on the CPU, with <cuda_emulator.hpp> of the tests in place of nvcc's
-// declarations.
+// What nvcc and other compilers spell differently. Under other compilers the same kernel files run
+// on the CPU, with <cuda_emulator.hpp> of the tests in place of nvcc's declarations.
 
 #ifdef __CUDACC__
 

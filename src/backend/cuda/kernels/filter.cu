@@ -8,7 +8,7 @@ namespace {
 constexpr int kCountThreads = 256;  // one block adds up the rows of a tile
 constexpr int kWarps = kCountThreads / kWarp;
 
-/// One warp a row: marks the cells that pass.
+/// One warp per row: marks the cells that pass.
 __global__ void mark_cells_kernel(TileGroup group, std::int64_t tile_items, CellFilter filter,
                                   Candidates to) {
   const unsigned lane = lane_of_thread();
@@ -45,7 +45,7 @@ __device__ inline unsigned sum_before(unsigned value) {
   return sum - value;
 }
 
-/// One block a tile: where the candidates of each row begin.
+/// One block per tile: computes where the candidates of each row begin.
 __global__ void __launch_bounds__(kCountThreads) place_rows_kernel(TileGroup group, Candidates to) {
   BULKSIM_SHARED(unsigned, of_warp, [kWarps]);
   const unsigned warp = threadIdx.x / kWarp;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kCountThreads) place_rows_kernel(TileGroup gro
   if (threadIdx.x == 0) to.totals[blockIdx.x] = before;
 }
 
-/// One warp a row: gathers the cells that were marked, in their order.
+/// One warp per row: gathers the marked cells, in order.
 __global__ void gather_cells_kernel(TileGroup group, std::int64_t tile_items, Candidates to) {
   const unsigned lane = lane_of_thread();
   const std::int64_t words = row_words(tile_items);

@@ -13,25 +13,25 @@ struct Candidate {
   float score;
 };
 
-/// Which cells of a tile are worth their way to the host: those that exist, at least the floor of
-/// their row, below `below`, and not 0 where zeros are left out.
+/// Which cells of a tile are copied to the host: those that exist, are at least the floor of their
+/// row and below `below`, and are not 0 if zeros are excluded.
 struct CellFilter {
   float below = 0.0f;
   bool leave_zeros = false;
-  std::int64_t items = 0;         ///< of the column of tiles that exist
-  const float* floors = nullptr;  ///< [tile][row of the tile]; infinity where there is no row
+  std::int64_t items = 0;         ///< existing ones of the column of tiles
+  const float* floors = nullptr;  ///< [tile][row of the tile]; infinity where no row exists
 };
 
 /// Cells of one bitmap word.
 inline constexpr int kWordCells = 32;
 
-/// What is left of the tiles of a group. Nothing is left out of a tile but its order is kept: rows
-/// ascend, and in a row the items.
+/// The cells of the tiles of a group that pass. The order of the tile is kept: rows ascend, and
+/// items within a row.
 ///
 ///   bits[tile][row][item / 32]      the cells that pass
-///   counts[tile][row]               how many of the row
-///   firsts[tile][row]               how many of the rows before
-///   totals[tile]                    how many of the tile; beyond `capacity` none are gathered
+///   counts[tile][row]               candidates of the row
+///   firsts[tile][row]               candidates of the rows before it
+///   totals[tile]                    candidates of the tile; none are gathered beyond `capacity`
 ///   candidates[tile][capacity]
 struct Candidates {
   std::int64_t capacity = 0;
@@ -47,7 +47,7 @@ BULKSIM_HOST_DEVICE std::int64_t row_words(std::int64_t tile_items) {
   return (tile_items + kWordCells - 1) / kWordCells;
 }
 
-/// Takes the candidates out of the values of a group of tiles of `tile_items` columns.
+/// Selects the candidates from the values of a group of tiles of `tile_items` columns.
 void launch_filter(const TileGroup& group, std::int64_t tile_items, const CellFilter& filter,
                    const Candidates& to, const Stream& stream);
 

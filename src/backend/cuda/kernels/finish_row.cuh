@@ -6,7 +6,7 @@
 #include "backend/cuda/kernels/scores.hpp"
 #include "bulksim/sparse/fixed_point.hpp"
 
-// From exact sums to what a score kernel leaves: cosines, row sums, softmax partials.
+// From exact sums to the results of a score kernel: cosines, row sums, softmax partials.
 namespace bulksim::cuda {
 
 inline constexpr int kPairs = kBlockItems / 2;
@@ -17,7 +17,7 @@ struct Task {
   int tile;
   int row;  // of the tile
   std::int64_t begin;
-  std::int64_t end;  // entries of the query row; none for padding
+  std::int64_t end;  // of the entries of the query row; none for padding
 };
 
 __device__ inline Task make_task(const QueryRows& queries, const TileGroup& group,
@@ -39,7 +39,7 @@ __device__ inline Task make_task(const QueryRows& queries, const TileGroup& grou
   return task;
 }
 
-/// The lanes of one warp that finish a row of their own.
+/// The lanes of one warp, which finish one row.
 struct WarpTeam {
   longlong2* sums;
 
@@ -55,11 +55,11 @@ struct WarpTeam {
   __device__ long long largest(long long value) const { return warp_largest(value); }
 };
 
-/// The threads of a block that finish a row together; each warp has sums of its own.
+/// The threads of a block, which finish one row together; each warp has its own sums.
 struct BlockTeam {
   longlong2* sums;
   std::int64_t stride;  // from the sums of one warp to those of the next
-  Wrapping* exchange;   // one place a warp
+  Wrapping* exchange;   // one element per warp
 
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
   __device__ int size() const { return static_cast<int>(blockDim.x); }
@@ -112,7 +112,7 @@ __device__ inline long long largest_sum(const Team& team, int valid) {
   return team.largest(largest);
 }
 
-/// Scores of a query row with two neighbouring items of a block, of which `left` exist.
+/// Scores of a query row with two neighbouring items of a block; `left` of them exist.
 struct PairScore {
   float inverse_one;
   double query_norm;
@@ -139,7 +139,8 @@ __device__ inline Wrapping partial_of(long long sum, const BlockExp& block, floa
   return static_cast<Wrapping>(exp_weight(to_cosine(sum, inverse_one), block));
 }
 
-/// Turns the sums of a row into cosines and partials, two neighbours a thread, and clears them.
+/// Converts the sums of a row to cosines and partials, two neighbours per thread, and clears the
+/// sums.
 template <Output kOutput, class Team>
 __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const TileGroup& group,
                                   const Task& task) {
@@ -161,7 +162,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   }
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
-  // what partials share takes the registers of two steps more
+  // the values that partials share need the registers of two more steps
   BULKSIM_UNROLL((kHas<kOutput, Output::kPartials> ? 2 : 4))
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);

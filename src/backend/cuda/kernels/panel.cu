@@ -5,7 +5,7 @@ namespace bulksim::cuda {
 
 namespace {
 
-/// One warp an item row; its lanes own four queries each.
+/// One warp per item row; each lane owns four queries.
 __global__ void __launch_bounds__(kPieceThreads)
     panel_kernel(Panel panel, ItemRows rows, BlockGrid grid, std::int64_t first_item,
                  std::int64_t end_item, long long* sums) {

@@ -8,11 +8,11 @@
 
 namespace bulksim::cuda {
 
-/// Queries of one panel: four a lane.
+/// Queries of one panel: four per lane.
 inline constexpr int kPanelQueries = 128;
 
-/// Some query rows, dense over the labels that occur in them: the other way to the same sums. Item
-/// rows gather panel rows and nothing is inverted, so it checks and replaces the score kernel.
+/// Some query rows, dense over the labels that occur in them, for recomputing sums: item rows
+/// gather panel rows and nothing is inverted, so the method is independent of the score kernel.
 ///
 ///   look[label / 32] -> k, as in ItemBlocks;   rows[k * 32 + lane] = values of queries 4 lane .. +
 ///   3
@@ -24,12 +24,13 @@ struct Panel {
 };
 
 /// Exact sums of a panel with the item rows of one column of tiles, for all blocks of the column:
-/// sums[(row of the tile * blocks + block) * 1,024 + item]. Items that do not exist are left alone.
+/// sums[(row of the tile * blocks + block) * 1,024 + item]. Sums of items that do not exist are not
+/// written.
 void launch_panel(const Panel& panel, const ItemRows& rows, const BlockGrid& grid,
                   std::int64_t first_item, std::int64_t end_item, long long* sums,
                   const Stream& stream);
 
-/// Makes values, row sums and partials of a group of one tile out of such sums.
+/// Computes values, row sums and partials of a group of one tile from such sums.
 void launch_finish(const QueryRows& queries, const BlockGrid& grid, const TileGroup& group,
                    Output output, long long* sums, const Stream& stream);
 

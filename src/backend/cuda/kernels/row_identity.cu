@@ -17,7 +17,7 @@ __global__ void column_sum_kernel(ItemRows rows, BlockGrid grid, std::int64_t fi
   }
 }
 
-/// One warp a query row and block.
+/// One warp per query row and block.
 __global__ void row_check_kernel(QueryRows queries, TileGroup group, const Wrapping* column_sums,
                                  unsigned* mismatches) {
   const std::int64_t places = group.blocks * group.tiles * group.tile_queries;

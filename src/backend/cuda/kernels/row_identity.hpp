@@ -8,8 +8,8 @@
 
 namespace bulksim::cuda {
 
-/// The reference side of the row identity sum_i A(q,i) = Q . sum_i I, from the item rows and not
-/// from their inverted blocks.
+/// The reference side of the row identity sum_i A(q,i) = Q . sum_i I, computed from the item rows
+/// instead of their inverted blocks.
 ///
 /// Adds the entries [first_entry, end_entry) of `rows` to sums[(block - first_block) * labels +
 /// label] modulo 2^64; `sums` is cleared first.

@@ -10,10 +10,10 @@ namespace bulksim::cuda {
 
 namespace {
 
-constexpr int kTasksAtOnce = 4;  // one atomic for so many tasks; neighbours share a block
+constexpr int kTasksAtOnce = 4;  // one atomic for this many tasks; neighbours share a block
 
-/// One warp a task, from the longest query row of a tile to the shortest, block after block, so
-/// that all multiprocessors share an item block in L2 and none ends late.
+/// One warp per task, from the longest query row of a tile to the shortest, block after block, so
+/// that all multiprocessors share an item block in L2 and finish at about the same time.
 template <Output kOutput>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 1)
     score_kernel(QueryRows queries, ItemBlocks items, TileGroup group, Wrapping* ticket) {
@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 1)
   }
 }
 
-/// One block a task: its warps share the entries of a long row and add their sums in the end.
-/// Block x: item block; y: tile; z: how-many-eth long row of the tile.
+/// One block per task: its warps share the entries of a long row and add their sums at the end.
+/// Block x: item block; y: tile; z: index of the long row in the tile.
 template <Output kOutput>
 __global__ void __launch_bounds__(kMostLongRowWarps* kWarp, 3)
     long_row_kernel(QueryRows queries, ItemBlocks items, TileGroup group, int first_row) {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kMostLongRowWarps* kWarp, 3)
   finish_row<kOutput>(team, items.grid, group, task);
 }
 
-/// One warp a row and block: finishes sums that lie in device memory.
+/// One warp per row and block: finishes sums in device memory.
 template <Output kOutput>
 __global__ void finish_kernel(QueryRows queries, BlockGrid grid, TileGroup group, longlong2* sums) {
   const std::int64_t places = group.blocks * group.tile_queries;
@@ -125,10 +125,10 @@ LaunchShape LaunchShape::of(const Device& device) {
   if (fits < 1) {
     throw Error(ExitCode::kUnavailable, "the device " + device.description() + " has only " +
                                             std::to_string(device.shared_per_block()) +
-                                            " bytes of shared memory a block (at least " +
+                                            " bytes of shared memory per block (at least " +
                                             std::to_string(kWarpSharedBytes) + " are needed)");
   }
-  // the long-row kernel has a little static shared memory beside
+  // the long-row kernel also has a little static shared memory
   const auto beside = static_cast<int>((device.shared_per_block() - 1024) / kWarpSharedBytes);
   return {device.multiprocessors(), std::min(fits, kMostWarps),
           std::clamp(beside, 1, kMostLongRowWarps)};

@@ -9,29 +9,29 @@
 
 namespace bulksim::cuda {
 
-/// Tiles of one launch: enough to fill a device many times over.
+/// Most tiles per launch: enough to fill a device many times over.
 inline constexpr int kGroupTiles = 16;
 
-/// What the score kernel leaves for each query row and item block.
+/// What the score kernel writes for each query row and item block.
 enum class Output {
   kValues = 1,    ///< the cosines of the tile
   kPartials = 2,  ///< the largest sum and the sum of the softmax partials
   kBoth = 3,
 };
 
-/// Tiles of one column of tiles of a slice that are computed by one launch.
+/// Tiles of one column of tiles of a slice that one launch computes.
 ///
 /// values       [tile][row of the tile][item of the tile]   padding is +0.0
 /// row_sums     [block of the column][tile][row]            sum of A modulo 2^64
-/// partials        [tile][row][block of the column]            of the items that exist
+/// partials     [tile][row][block of the column]            of the items that exist
 struct TileGroup {
   int tiles = 0;
   int tile_queries = 1;
   std::int64_t first_row[kGroupTiles] = {};  ///< row of the query batch
-  int long_rows[kGroupTiles] = {};           ///< first so many in `order` go to the long-row kernel
-  std::int64_t first_block = 0;              ///< of the slice
+  int long_rows[kGroupTiles] = {};  ///< this many first rows in `order` go to the long-row kernel
+  std::int64_t first_block = 0;     ///< of the slice
   std::int64_t blocks = 0;
-  float inverse_one = 1.0f;             ///< of the grid
+  float inverse_one = 1.0f;             ///< of the FixedPoint format
   const double* query_norms = nullptr;  ///< of the batch; null: scores are cosines
   const double* item_norms = nullptr;   ///< of the slice
   ExpScale exp_scale;
@@ -45,17 +45,17 @@ struct TileGroup {
 };
 
 /// A row with more entries than this is shared by the warps of a block; the longest row left to one
-/// warp then takes at most 512 x 32 steps, well under a thousandth of a launch.
+/// warp then takes at most 512 x 32 steps, well below a thousandth of a launch.
 inline constexpr std::int64_t kLongRow = 512;
 
-/// Shared memory of one warp: 1,024 sums and the 32 lists at work.
+/// Shared memory per warp: 1,024 sums and the 32 current lists.
 inline constexpr std::int64_t kWarpSharedBytes = kBlockItems * 8 + 32 * 16;
 
-/// Warps of a block of the score kernel at most, and of one that shares a long row.
+/// Most warps per block of the score kernel, and warps per block that shares a long row.
 inline constexpr int kMostWarps = 26;
 inline constexpr int kMostLongRowWarps = 8;
 
-/// How the kernels are launched on one device: one block a multiprocessor, as large as its shared
+/// Launch shape of the kernels on one device: one block per multiprocessor, as large as its shared
 /// memory allows.
 struct LaunchShape {
   int blocks = 1;
@@ -65,11 +65,11 @@ struct LaunchShape {
   static LaunchShape of(const Device& device);
 };
 
-/// Allows the kernels the shared memory of `shape`; once for each device and process.
+/// Allows the kernels the shared memory of `shape`; call once per device and process.
 void prepare_score_kernels(const LaunchShape& shape);
 
-/// Computes the tiles of a group. `ticket` is device memory for one number. Long rows are counted
-/// in `group`; everything is put into `stream`.
+/// Computes the tiles of a group. `ticket` is device memory for one number. `group` contains the
+/// numbers of long rows. All work is enqueued on `stream`.
 void launch_scores(const QueryRows& queries, const ItemBlocks& items, const TileGroup& group,
                    Output output, const LaunchShape& shape, unsigned long long* ticket,
                    const Stream& stream);

@@ -11,7 +11,7 @@ namespace bulksim {
 
 namespace {
 
-/// The device of a backend, and its work on one query batch after the other.
+/// The device of a backend, and its pipeline for one query batch after the other.
 class DeviceWork {
  public:
   explicit DeviceWork(const CudaBackendOptions& options)
@@ -21,12 +21,12 @@ class DeviceWork {
     return "cuda (" + device_.description() + ", " + std::to_string(shape_.blocks) + " x " +
            std::to_string(shape_.warps) + " warps)";
   }
-  /// Begins with a batch, for a TileSink or a PairFilter; `end` comes before.
+  /// Begins a batch, for a TileSink or a PairFilter; call `end` before.
   template <class Sink>
   void begin(const QueryBatch& queries, Sink& sink) {
     cuda::on_device(device_, [&] { pipeline_.emplace(options_, device_, queries, sink); });
   }
-  /// Nothing uses the batch and its sink any more.
+  /// Afterwards the batch and its sink are no longer used.
   void end() {
     drain();
     recomputed_ = recomputed();
@@ -44,7 +44,7 @@ class DeviceWork {
   CudaBackendOptions options_;
   cuda::Device device_;
   cuda::LaunchShape shape_;
-  std::int64_t recomputed_ = 0;  // by pipelines before this one
+  std::int64_t recomputed_ = 0;  // by earlier pipelines
   std::optional<cuda::Pipeline> pipeline_;
 };
 
@@ -65,13 +65,13 @@ class CudaBackend final : public SimilarityBackend {
   DeviceWork work_;
 };
 
-/// What a filter takes.
+/// The options for tiles that a filter reads.
 CudaBackendOptions with_values(CudaBackendOptions options) {
   options.content = TileContent::kValues;
   return options;
 }
 
-/// The same for pairs, of which the device leaves out most that are not wanted.
+/// The same for pairs; the device drops most that are not wanted.
 class CudaPairBackend final : public PairBackend {
  public:
   CudaPairBackend(const CudaBackendOptions& options, const PairFilterSpec& spec)

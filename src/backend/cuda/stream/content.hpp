@@ -6,7 +6,7 @@
 #include "backend/cuda/kernels/scores.hpp"
 #include "blocks/fine_grid.hpp"
 
-// What a backend leaves of each tile, as its parts need to know it.
+// What a backend returns of each tile, for its parts.
 namespace bulksim::cuda {
 
 inline bool has_values(const CudaBackendOptions& options) {

@@ -2,7 +2,7 @@
 
 namespace bulksim::cuda {
 
-/// Bytes a second of copies to pinned host memory, one after the other, in pieces of 16 MiB.
+/// Bytes per second of consecutive copies of 16 MiB to pinned host memory.
 double download_rate();
 
 }  // namespace bulksim::cuda

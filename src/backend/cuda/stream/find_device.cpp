@@ -63,7 +63,7 @@ QuantizedRows rows_of_lengths(std::initializer_list<Column> lengths) {
   return rows;
 }
 
-/// One tile, checked like any other: a row for the long-row kernel and a short one.
+/// Computes one tile, checked like any other: a row for the long-row kernel and a short one.
 void warm_up(int node_rank) {
   constexpr auto kLong = static_cast<Column>(cuda::kLongRow + 1);
   const TileGrid grid({2, 2}, {2, 2});
@@ -84,7 +84,7 @@ void warm_up(int node_rank) {
 
 }  // namespace bulksim
 
-/// For the program, which loads this.
+/// Entry point for the program, which loads this module.
 extern "C" void bulksim_find_cuda_device(int node_rank, bulksim::CudaDevice& found) {
   const bulksim::cuda::Device device(node_rank);
   bulksim::warm_up(node_rank);

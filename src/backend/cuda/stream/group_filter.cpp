@@ -29,7 +29,7 @@ void GroupFilter::clear() {
 
 void GroupFilter::launch(const TileGroup& group, const TileGrid& grid, std::int64_t items,
                          std::int64_t batch_rows, const PairFilter& filter, const Stream& compute) {
-  filtered_.wait();  // the floors of the group before have been taken up
+  filtered_.wait();  // the floors of the previous group have been copied
   const std::int64_t rows = group.tiles * grid.tile().queries;
   for (std::int64_t at = 0; at < rows; ++at) {
     const std::int64_t row = group.first_row[at / grid.tile().queries] + at % grid.tile().queries;

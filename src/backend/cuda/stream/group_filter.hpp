@@ -11,21 +11,22 @@
 
 namespace bulksim::cuda {
 
-/// Leaves of the tiles of one group what may be wanted, on the device, and brings that down.
+/// Filters the tiles of one group on the device and copies the candidates to the host.
 class GroupFilter {
  public:
-  /// Makes room for groups of up to `tiles` tiles; throws CallError when the device has none.
+  /// Allocates for groups of up to `tiles` tiles; throws CallError if the device does not have
+  /// enough memory.
   void reserve(int tiles, const TileShape& tile);
   void clear();
 
-  /// Puts the filtering of a group into `compute`. Rows of the batch that do not exist, from
-  /// `batch_rows` on, have no candidates; nor have items from `items` of the column on.
+  /// Enqueues the filtering of a group on `compute`. Rows of the batch at or beyond `batch_rows`
+  /// and items of the column at or beyond `items` do not exist and have no candidates.
   void launch(const TileGroup& group, const TileGrid& grid, std::int64_t items,
               std::int64_t batch_rows, const PairFilter& filter, const Stream& compute);
-  /// Waits for the filtering: candidates of a tile, or nothing where it has more than there is room
-  /// for and the whole tile is better.
+  /// Waits for the filtering. Returns the number of candidates of a tile, or nullopt if it exceeds
+  /// the capacity, in which case the whole tile is copied.
   std::optional<std::int64_t> candidates(int tile) const;
-  /// Copies the candidates of a tile, in the order of `download`.
+  /// Copies the candidates of a tile on `download`.
   void send_down(int tile, std::int64_t count, PinnedTile& to, const Stream& download) const;
 
  private:

@@ -8,24 +8,24 @@
 
 namespace bulksim::cuda {
 
-/// A place for the item rows of a slice: pinned for their way up, and on the device. There are two,
-/// so that the rows of the next slice arrive while this one is computed.
+/// Memory for the item rows of a slice, pinned on the host and on the device. There are two slots,
+/// so that the rows of the next slice arrive while the current one is computed.
 class ItemSlot {
  public:
-  /// Makes room on the device; throws CallError when there is none.
+  /// Allocates on the device; throws CallError if there is not enough memory.
   void reserve(std::int64_t rows, std::int64_t entries);
   void clear();
 
-  /// Sends `range` of `rows` up on `stream`. Waits for the copy before, and the copy waits until
-  /// the device has done with the rows before.
+  /// Uploads `range` of `rows` on `stream`. Waits for the previous upload; the new one waits until
+  /// the device no longer uses the previous rows.
   void send(const QuantizedRows& rows, RowRange range, const Stream& stream);
-  /// Work put into `compute` from now on sees the rows.
+  /// Work enqueued on `compute` after this call sees the rows.
   void receive(const Stream& compute) const { arrived_.hold(compute); }
-  /// Marks that what is in `compute` so far is the last to read the rows.
+  /// Marks the work on `compute` so far as the last that reads the rows.
   void finish(const Stream& compute) { finished_.record(compute); }
 
   std::uint32_t* columns() const { return columns_.data(); }
-  /// Valid once the columns have become labels.
+  /// Valid once the columns have been replaced with labels.
   ItemRows view() const {
     return {rows_, offsets_.data(), columns_.data(), values_.data(),
             has_norms_ ? norms_.data() : nullptr};

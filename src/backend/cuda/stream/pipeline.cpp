@@ -12,7 +12,7 @@ namespace bulksim::cuda {
 
 namespace {
 
-/// 1 MiB: hashed and written while it is in the cache of a core.
+/// 1 MiB: hashed and written while in the cache of a core.
 constexpr std::int64_t kStripeValues = 1 << 18;
 
 bool same_bits(float a, float b) {
@@ -61,7 +61,8 @@ void Pipeline::guarded(Body body) {
   }
 }
 
-/// Whoever gets a failure may drop the queries and the sink: no thread uses them any more.
+/// Ends the threads before a failure is passed on, because the caller may then drop the queries and
+/// the sink.
 template <class Step>
 void Pipeline::halting_on_failure(const Step& step) {
   try {
@@ -164,7 +165,7 @@ void Pipeline::write_candidates(PairFilter::Writer& writer, TileId tile,
   writer.finish();
 }
 
-/// Returns with a tile whose checks have held.
+/// Returns once the checks of the tile have passed.
 void Pipeline::verify(const ItemChunk& chunk, TileId tile, PinnedTile& pinned) {
   if (!holds(chunk, tile, pinned)) compute_again(chunk, tile, pinned);
 }
@@ -172,10 +173,11 @@ void Pipeline::verify(const ItemChunk& chunk, TileId tile, PinnedTile& pinned) {
 void Pipeline::compute_again(const ItemChunk& chunk, TileId tile, PinnedTile& pinned) {
   recompute_.compute(chunk, tile, pinned);
   if (!holds(chunk, tile, pinned)) {
-    throw Error(ExitCode::kSoftware, "tile " + std::to_string(tile.row) + "," +
-                                         std::to_string(tile.column) + " came out wrong twice on " +
-                                         host_name() + ", " + device_.description() +
-                                         " (do not trust this device; run elsewhere)");
+    throw Error(ExitCode::kSoftware,
+                "the tile in row " + std::to_string(tile.row) + ", column " +
+                    std::to_string(tile.column) + " failed its checks twice on host '" +
+                    host_name() + "' (" + device_.description() +
+                    "): test that device and run the same command on another one");
   }
   ++recomputed_;
 }
@@ -206,8 +208,8 @@ bool Pipeline::holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinn
   return true;
 }
 
-/// Forms the partial of a row and the fine block of an item again: from the values of the tile, or
-/// where there are none from the rows.
+/// Recomputes the partial of a row and the fine block of an item: from the values of the tile if it
+/// has them, otherwise from the rows.
 bool Pipeline::partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t row,
                              std::int64_t item, const PinnedTile& pinned) const {
   const TileGrid& grid = options_.grid;
@@ -226,7 +228,8 @@ bool Pipeline::partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t r
                        options_.arithmetic);
 }
 
-/// A cell that is there has its bits, and one that is wanted is there.
+/// Whether each sampled cell among the candidates is bit-identical, and each wanted one is among
+/// them.
 bool Pipeline::candidates_hold(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned,
                                const CandidateRows& rows) const {
   const TileGrid& grid = options_.grid;

@@ -18,15 +18,15 @@
 
 namespace bulksim::cuda {
 
-/// The work on one query batch: one thread feeds the device, others check the tiles that come down
-/// and hand them on. The first failure of any thread ends all.
+/// The work on one query batch: one thread feeds the device, others check the downloaded tiles and
+/// write them. The first failure of any thread ends all.
 class Pipeline {
  public:
   /// Whole tiles go to `sink`.
   Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
            TileSink& sink)
       : Pipeline(options, device, batch, sink, nullptr) {}
-  /// Of tiles only what may be wanted goes to `filter`, where that is less.
+  /// Only the candidates of tiles go to `filter`, or whole tiles if that is less.
   Pipeline(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
            PairFilter& filter)
       : Pipeline(options, device, batch, filter, &filter) {}
@@ -80,7 +80,7 @@ class Pipeline {
   RecomputeTile recompute_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::int64_t> recomputed_ = 0;
-  std::vector<std::jthread> threads_;  // last: they end before anything they use
+  std::vector<std::jthread> threads_;  // last: the threads end before anything they use
 };
 
 }  // namespace bulksim::cuda

@@ -14,7 +14,7 @@ class QueryPanel {
   QueryPanel(const QuantizedRows& queries, RowRange rows, const Vocabulary& vocabulary,
              const Stream& stream);
 
-  /// `first_row` is that of the panel within its tile.
+  /// `first_row` is the first row of the panel within its tile.
   Panel view(std::int64_t first_row) const {
     return {first_row, queries_, look_.data(), rows_.data()};
   }

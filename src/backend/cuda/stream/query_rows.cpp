@@ -10,7 +10,7 @@ namespace bulksim::cuda {
 
 namespace {
 
-/// Copies to new device memory and waits: for what is uploaded once.
+/// Copies to new device memory and waits; for data that is uploaded once.
 template <class T>
 void upload_all(std::span<const T> values, DeviceBuffer<T>& to, const Stream& stream) {
   const auto count = static_cast<std::int64_t>(values.size());

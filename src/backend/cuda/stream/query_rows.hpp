@@ -13,11 +13,13 @@ namespace bulksim::cuda {
 /// A query batch, relabelled and kept on the device.
 class DeviceQueries {
  public:
-  /// Returns when the rows have arrived. Tiles are `tile_queries` rows high, from the first row on.
+  /// Returns when the rows have arrived. Tiles have `tile_queries` rows each, beginning with the
+  /// first row.
   DeviceQueries(const QuantizedRows& rows, std::int64_t tile_queries, const Stream& stream);
 
   const QueryRows& view() const { return view_; }
-  /// Rows of a tile, counted from the first of the batch, that the long-row kernel takes.
+  /// Number of rows for the long-row kernel in a tile; tiles are counted from the first of the
+  /// batch.
   int long_rows(std::int64_t tile_row) const {
     return long_rows_[static_cast<std::size_t>(tile_row)];
   }

@@ -22,7 +22,7 @@ void multiply_panels(const QueryBatch& batch, RowRange rows, const DeviceQueries
     const RowRange some{first, std::min(first + kPanelQueries, rows.end)};
     const QueryPanel panel(batch.rows, some, queries.vocabulary(), stream);
     launch_panel(panel.view(first - rows.begin), items, grid, 0, grid.items, sums.data(), stream);
-    stream.wait();  // before the panel goes
+    stream.wait();  // before the panel is freed
   }
 }
 

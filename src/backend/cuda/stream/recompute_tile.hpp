@@ -8,16 +8,17 @@
 
 namespace bulksim::cuda {
 
-/// Computes single tiles anew, the other way: item rows are sent up again and multiplied with query
-/// panels, nothing is inverted and nothing is shared with the first computation but the queries on
-/// the device. Memory is taken when it is needed, which is hardly ever.
+/// Recomputes single tiles by an independent method: item rows are uploaded again and multiplied
+/// with query panels. Nothing is inverted; only the queries on the device are shared with the first
+/// computation. Memory is allocated on use, which is rare.
 class RecomputeTile {
  public:
   RecomputeTile(const CudaBackendOptions& options, const QueryBatch& batch,
                 const DeviceQueries& queries)
       : options_(options), batch_(batch), queries_(queries) {}
 
-  /// Fills `to` and returns when it has arrived. From any thread, one after the other.
+  /// Fills `to` and returns when it has arrived. May be called from any thread; calls are
+  /// serialized.
   void compute(const ItemChunk& chunk, TileId tile, PinnedTile& to);
 
  private:

@@ -11,7 +11,8 @@ namespace bulksim::cuda {
 
 namespace {
 
-/// Of the device memory that is free at the start; the rest is left to others and to fragments.
+/// Share of the device memory that is free at the start; the rest is for other processes and
+/// fragmentation.
 constexpr double kShareOfMemory = 0.7;
 
 bool is_out_of_memory(const CallError& error) {
@@ -43,7 +44,7 @@ TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
   budget_ = usable;
 }
 
-/// Of two groups.
+/// Bytes of two groups.
 std::int64_t TileFeeder::result_bytes() const {
   return 2 * tile_memory(options_, group_tiles_, filter_ != nullptr);
 }
@@ -52,7 +53,7 @@ SliceSize TileFeeder::size_of(const Slice& slice) const {
   return SliceSize{slice.items.size(), slice.entries, queries_->view().labels}.with_reserve();
 }
 
-/// With everything else that the device holds.
+/// Including everything else on the device.
 DeviceMemory TileFeeder::memory_with(const Slice& slice) const {
   const QueryRows& queries = queries_->view();
   const SliceSize size = size_of(slice);
@@ -80,7 +81,7 @@ void TileFeeder::reserve_results() {
       if (group_tiles_ > 1) continue;
       throw Error(ExitCode::kMemory,
                   "the device " + device_.description() + " has " +
-                      std::to_string(device_.free_bytes()) + " bytes free, and two tiles of " +
+                      std::to_string(device_.free_bytes()) + " bytes free, but two tiles of " +
                       std::to_string(tile.queries) + " x " + std::to_string(tile.items) + " need " +
                       std::to_string(result_bytes()) + " (choose a smaller --tile)");
     }
@@ -142,7 +143,7 @@ void TileFeeder::reserve(const Slice& slice) {
   column_sums_.reserve(blocks_per_tile() * labels);
 }
 
-/// Asks for less from now on; throws when there is nothing to give up.
+/// Reduces the memory of later slices; throws if it cannot be reduced further.
 void TileFeeder::give_way(const Slice& slice) {
   for (ItemSlot& slot : slots_)
     slot.clear();
@@ -163,7 +164,7 @@ Error TileFeeder::out_of_memory(const Slice& slice) const {
   const DeviceMemory memory = memory_with(slice);
   return {ExitCode::kMemory,
           "the device " + device_.description() + " has " + bytes_text(device_.free_bytes()) +
-              " free, and one column of tiles needs " + bytes_text(memory.total()) + " = " +
+              " free, but one column of tiles needs " + bytes_text(memory.total()) + " = " +
               memory.text() + " (choose a smaller --tile, or a device with more memory)"};
 }
 
@@ -185,7 +186,7 @@ bool TileFeeder::run_slice(const TileBatch& batch, const Slice& slice, TileRing&
   label_columns(queries_->view(), slot.columns(), slot.entries(), compute_);
   const ItemBlocks blocks = builder_.build(slot.view(), slot.entries(), grid_of(slice),
                                            queries_->view().labels, compute_);
-  std::optional<Group> before;  // its tiles go down while the next group is computed
+  std::optional<Group> before;  // downloaded while the next group is computed
   for (auto left = slice.tiles; !left.empty();) {
     const auto some = same_column(left, group_tiles_);
     const bool new_column = !before || before->tiles.front().column != some.front().column;

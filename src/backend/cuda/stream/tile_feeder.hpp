@@ -19,42 +19,42 @@
 
 namespace bulksim::cuda {
 
-/// A tile whose copy to the host has been put on its way.
+/// A tile whose copy to the host has been enqueued.
 struct Delivery {
-  TileBatch batch;  ///< of this one tile
+  TileBatch batch;  ///< of this tile alone
   PinnedTile* pinned;
-  std::optional<std::int64_t> candidates = std::nullopt;  ///< nothing: the whole tile
+  std::optional<std::int64_t> candidates = std::nullopt;  ///< nullopt: the whole tile
 
   TileId tile() const { return batch.tiles.front(); }
 };
 
-/// Keeps the device at work: item rows go up, become blocks, are multiplied with the queries, and
-/// tiles come down, each on a stream of its own and tied by events alone.
+/// Keeps the device busy: item rows are uploaded, inverted into blocks and multiplied with the
+/// queries, and tiles are downloaded. Upload, compute and download each have a stream; only events
+/// order them.
 ///
 ///   upload     | rows of slice 1 | rows of slice 2 |
 ///   compute                      | blocks 1 | group 1 | group 2 | .. | blocks 2 | ..
 ///   download                                          | tiles of group 1 | tiles of group 2 |
-///
 /// A slice is as many neighbouring columns of tiles as fit; a group is up to sixteen tiles of one
-/// column, with two places for its results. When the device runs out of memory the slices halve
-/// down to one column, then the groups down to one tile, then it is an Error (71).
+/// column, with two buffers for its results. When the device runs out of memory, slices are halved
+/// down to one column, then groups down to one tile; after that it is an Error (71).
 class TileFeeder {
  public:
-  /// Called for each tile, in order; false ends the work.
+  /// Called for each tile, in order; returning false ends the work.
   using Deliver = std::function<bool(Delivery)>;
 
-  /// `filter` may be null: whole tiles come down.
+  /// If `filter` is null, whole tiles are downloaded.
   TileFeeder(const CudaBackendOptions& options, const Device& device, const QueryBatch& batch,
              const PairFilter* filter);
 
   const DeviceQueries& queries() const { return *queries_; }
 
-  /// Puts the tiles of a batch on their way through `ring`. Returns early when `deliver` or the
-  /// ring says so.
+  /// Computes the tiles of a batch and passes them through `ring`. Returns early when `deliver`
+  /// returns false or the ring is closed.
   void run(const TileBatch& batch, TileRing& ring, const Deliver& deliver);
 
  private:
-  /// Where the results of a group lie until they have been copied.
+  /// Device memory of the results of a group until they have been copied.
   struct Results {
     DeviceBuffer<float> values;
     DeviceBuffer<unsigned long long> row_sums;
@@ -65,7 +65,7 @@ class TileFeeder {
     Event downloaded;
   };
 
-  /// Neighbouring columns of tiles of a chunk, and the tiles of them that are wanted.
+  /// Neighbouring columns of tiles of a chunk, and their wanted tiles.
   struct Slice {
     RowRange items;  ///< rows of the chunk
     std::int64_t first_column;
@@ -114,7 +114,7 @@ class TileFeeder {
   Stream compute_;
   Stream download_;
   std::optional<DeviceQueries> queries_;
-  std::int64_t budget_ = 0;  // device bytes in all
+  std::int64_t budget_ = 0;  // device bytes in total
   std::int64_t slice_columns_ = 1;
   int group_tiles_ = kGroupTiles;
   std::array<ItemSlot, 2> slots_;

@@ -12,27 +12,26 @@
 
 namespace bulksim::cuda {
 
-/// Room for one tile on its way out.
+/// Pinned memory for one tile.
 struct PinnedTile {
   explicit PinnedTile(const CudaBackendOptions& options)
       : values(tile_values(options)), mismatches(1), partials(tile_partials(options)) {}
 
-  /// Makes room for what is left of a tile that was filtered.
+  /// Allocates for the candidates of a filtered tile.
   void make_room_for_candidates(const TileShape& tile) {
     counts.reserve(tile.queries);
     candidates.reserve(candidate_capacity(tile.cells()));
   }
 
   PinnedBuffer<float> values;
-  PinnedBuffer<unsigned> mismatches;      ///< rows of the tile that broke the row identity
+  PinnedBuffer<unsigned> mismatches;      ///< rows of the tile whose row identity does not hold
   PinnedBuffer<SoftmaxPartial> partials;  ///< [row][block]
   PinnedBuffer<unsigned> counts;          ///< candidates of each row
   PinnedBuffer<Candidate> candidates;
-  Event arrived;  ///< everything is here
+  Event arrived;  ///< all copies have arrived
 };
 
-/// Pinned tiles that go round: taken empty, filled by a copy, given back when they have been
-/// written.
+/// Pinned tiles in rotation: taken empty, filled by a copy, returned after they have been written.
 class TileRing {
  public:
   explicit TileRing(const CudaBackendOptions& options)
@@ -43,10 +42,10 @@ class TileRing {
     }
   }
 
-  /// Waits for an empty tile; nothing once the ring is closed and used up.
+  /// Waits for an empty tile; returns none once the ring is closed and exhausted.
   std::optional<PinnedTile*> take() { return empty_.pop(); }
   void give_back(PinnedTile* tile) { empty_.push(tile); }
-  /// Lets `take` fail as soon as nothing is left: a failure ends the run.
+  /// Makes `take` fail once no tile is left, because a failure ends the run.
   void close() { empty_.close(); }
 
  private:
