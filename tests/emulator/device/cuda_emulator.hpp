@@ -33,10 +33,10 @@ namespace bulksim::emulator {
 
 inline constexpr unsigned kAll = 0xFFFFFFFF;
 
-/// Checks the launch, and runs it when its stream comes to it (emulated_runtime.cpp).
+/// Checks the launch, and runs it when its stream reaches it (emulated_runtime.cpp).
 void enqueue_launch(const Launch& launch, const void* kernel, cudaStream_t stream,
                     std::function<void()> body);
-/// Work of the device that is no kernel here.
+/// Device work that is not a kernel here.
 void enqueue_work(cudaStream_t stream, std::function<void()> work);
 
 template <class... Parameters, class... Arguments>
@@ -61,7 +61,7 @@ T unpack(std::uint64_t bits) {
   return value;
 }
 
-/// Every lane names the lane whose value it takes; kKeep leaves it its own.
+/// Each lane names the lane whose value it takes; with kKeep it keeps its own.
 inline constexpr int kKeep = -1;
 
 template <class T>
@@ -69,7 +69,7 @@ T shuffle(unsigned mask, T value, int source, Site site) {
   const int lane = static_cast<int>(place().lane);
   const int from = source == kKeep ? lane : source;
   if ((mask >> from & 1U) == 0) {
-    misuse(site, "the shuffle reads lane " + std::to_string(from) + ", which the mask leaves out");
+    misuse(site, "the shuffle reads lane " + std::to_string(from) + ", which is not in the mask");
   }
   const Collect collect = [](const std::uint64_t* values, unsigned, unsigned from_lane) {
     return values[from_lane];
@@ -110,7 +110,7 @@ T change(T* at, Change new_value) {
 #define blockDim (::bulksim::emulator::place().block_extent)
 #define gridDim (::bulksim::emulator::place().grid_extent)
 
-// Barriers and warp operations; the site is where the kernel calls.
+// Barriers and warp operations; the site is the calling line of the kernel.
 
 using BulksimSite = bulksim::emulator::Site;
 

@@ -6,12 +6,12 @@
 #include "emulator/device/machine.hpp"
 #include "emulator/device/runtime_state.hpp"
 
-using namespace bulksim::emulator;  // the functions below have the runtime's own names
+using namespace bulksim::emulator;  // the functions below have the names of the runtime
 
 namespace {
 
 void check_range(const char* what, bool inside) {
-  if (!inside) throw Misuse(std::string("a copy or memset goes beyond ") + what);
+  if (!inside) throw Misuse(std::string("a copy or memset exceeds ") + what);
 }
 
 template <class Map, class Size>
@@ -116,7 +116,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 
 cudaError_t cudaFree(void* memory) {
   return call("cudaFree", [&](Runtime& state) {
-    run_all(state);  // as on a device, which finishes its work first
+    run_all(state);  // like a device, which finishes its work first
     if (memory == nullptr) return cudaSuccess;
     if (state.device_memory.erase(static_cast<char*>(memory)) == 0) return cudaErrorInvalidValue;
     std::free(memory);

@@ -1,5 +1,5 @@
-// The device of the module that stands in for the real one: as large as a small GPU, with streams
-// whose work happens at random moments.
+// The device of the module that replaces the real one: the size of a small GPU, with streams whose
+// work happens at random moments.
 #include "emulator/device/emulated_runtime.hpp"
 
 namespace {

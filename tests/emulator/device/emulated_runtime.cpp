@@ -1,4 +1,4 @@
-// What the stand-in for the CUDA runtime does behind its functions: streams, faults, launches.
+// The implementation behind the functions of the emulated CUDA runtime: streams, faults, launches.
 #include "emulator/device/emulated_runtime.hpp"
 
 #include "emulator/device/cuda_emulator.hpp"

@@ -49,7 +49,7 @@ class EmulatedRuntimeTest : public testing::Test {
   }
 };
 
-TEST_F(EmulatedRuntimeTest, WorkOfAStreamHappensInItsOrderWheneverItHappens) {
+TEST_F(EmulatedRuntimeTest, WorkOfAStreamHappensInOrderAtAnyTime) {
   for (const auto order :
        {StreamOrder::kAtOnce, StreamOrder::kWhenAwaited, StreamOrder::kShuffled}) {
     reset_runtime({}, order);
@@ -100,7 +100,7 @@ TEST_F(EmulatedRuntimeTest, AnEventOrdersTwoStreams) {
   EXPECT_EQ(cudaEventDestroy(uploaded), cudaSuccess);
 }
 
-TEST_F(EmulatedRuntimeTest, TheNthCallFailsAndOnlyAnEndedContextStaysSo) {
+TEST_F(EmulatedRuntimeTest, TheNthCallFailsAndLaterOnesOnlyInAnEndedContext) {
   const Buffers buffers;
   const TestStream stream;
   fail_call("cudaMemcpyAsync", 2, cudaErrorInvalidValue);

@@ -1,4 +1,4 @@
-// Stands in for backend/cuda/sort.cu.
+// Replaces backend/cuda/kernels/sort.cu.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -22,7 +22,8 @@ void sort_on_the_device(SortBuffers buffers, std::int64_t count, int bits) {
     buffers.keys[1][at] = buffers.keys[0][order[at]];
     buffers.pairs[1][at] = buffers.pairs[0][order[at]];
   }
-  std::memset(buffers.pairs[0], 0xFF, order.size() * sizeof(int2));  // as good as lost
+  std::memset(buffers.pairs[0], 0xFF,
+              order.size() * sizeof(int2));  // the input buffer is undefined after sorting
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the emulator promises of correct kernels: the results of a device, in every order of
+// Guarantees of the emulator for correct kernels: the results of a device, in every order of
 // threads.
 #include <cstdint>
 #include <numeric>
@@ -111,7 +111,7 @@ TEST_P(EmulatorTest, DynamicSharedMemoryBelongsToTheBlock) {
     EXPECT_EQ(values[static_cast<std::size_t>(i)], 95 - i);
 }
 
-TEST_P(EmulatorTest, WarpOperationsGiveWhatTheirNamesSay) {
+TEST_P(EmulatorTest, WarpOperationsGiveTheResultsOfADevice) {
   std::vector<unsigned> out(32 * 5);
 
   BULKSIM_LAUNCH(warp_kernel, 1, 32, 0, stream_.get(), out.data());
@@ -134,7 +134,7 @@ TEST_P(EmulatorTest, BarriersCountVotes) {
   EXPECT_EQ(out, (std::vector<int>{22, 1, 0}));
 }
 
-TEST_P(EmulatorTest, EveryThreadKnowsItsPlace) {
+TEST_P(EmulatorTest, EveryThreadHasItsIndices) {
   std::vector<unsigned> out(2 * 3 * 2 * 4 * 2 * 3);
 
   BULKSIM_LAUNCH(places_kernel, dim3(2, 3, 2), dim3(4, 2, 3), 0, stream_.get(), out.data());

@@ -9,7 +9,7 @@
 
 namespace bulksim::emulator {
 
-/// A stream of the stand-in runtime.
+/// A stream of the emulated runtime.
 class TestStream {
  public:
   TestStream() {

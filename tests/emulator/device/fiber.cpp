@@ -61,7 +61,7 @@ struct Fiber::Trampoline {
     __tsan_switch_to_fiber(fiber.scheduler_thread_, __tsan_switch_to_fiber_no_sync);
 #endif
 #ifdef __SANITIZE_ADDRESS__
-    // a fiber that has ended gives its fake stack back
+    // a fiber that has ended frees its fake stack
     __sanitizer_start_switch_fiber(fiber.running_ ? &fiber.own_fake_stack_ : nullptr,
                                    fiber.scheduler_stack_, fiber.scheduler_stack_bytes_);
 #endif

@@ -4,10 +4,9 @@
 
 namespace bulksim::emulator {
 
-/// A stack of its own and the place where its function waits: one CUDA thread at work.
-///
-/// The sanitizers are told about every switch, and under the thread sanitizer a fiber counts as a
-/// thread: nothing orders two of them but `acquire` and `release`.
+/// One CUDA thread: a stack and the point where its function is suspended.
+/// Every switch is announced to the sanitizers. Under the thread sanitizer a fiber counts as a
+/// thread: only `acquire` and `release` order two of them.
 class Fiber {
  public:
   using Entry = void (*)(void* argument);
@@ -17,24 +16,24 @@ class Fiber {
   Fiber(Fiber&&) noexcept;
   Fiber& operator=(Fiber&&) = delete;
 
-  /// Prepares a run of `entry(argument)`; the run before must have ended.
+  /// Prepares a run of `entry(argument)`; the previous run must have ended.
   void start(Entry entry, void* argument);
   /// Runs the fiber until it suspends itself or ends. Called from outside.
   void resume();
-  /// Goes back to whoever resumed the fiber. Called from inside.
+  /// Returns to the caller of resume. Called from inside.
   void suspend();
 
   bool running() const { return running_; }
 
-  /// One switch of contexts, in either direction; for the fiber's own trampoline.
+  /// Switches contexts, in either direction; for the trampoline of the fiber.
   struct Trampoline;
 
  private:
   friend struct Trampoline;
 
   void* stack_ = nullptr;      // above a guard page
-  void* context_ = nullptr;    // where the fiber waits
-  void* scheduler_ = nullptr;  // where whoever resumed it waits
+  void* context_ = nullptr;    // where the fiber is suspended
+  void* scheduler_ = nullptr;  // where the caller of resume is suspended
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
   bool running_ = false;
@@ -46,7 +45,7 @@ class Fiber {
   void* scheduler_thread_ = nullptr;  // thread sanitizer
 };
 
-/// What a fiber did before `release(token)` is seen by whoever comes after `acquire(token)`.
+/// What a fiber did before `release(token)` is visible after `acquire(token)`.
 void release(void* token);
 void acquire(void* token);
 

@@ -21,23 +21,23 @@ struct Site {
   bool operator==(const Site& other) const { return line == other.line && file == other.file; }
 };
 
-/// A kernel or a launch does what CUDA leaves undefined or refuses.
+/// A kernel or launch does something that CUDA leaves undefined or rejects.
 class Misuse : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// Order in which the threads that can go on are run, and the blocks of a grid.
+/// Order in which runnable threads, and the blocks of a grid, are run.
 enum class ThreadOrder { kForward, kReverse, kRandom };
 
-/// Read at each launch, on whatever thread it happens; set them while nothing is at work.
+/// Read at each launch, on any thread; set them while nothing runs.
 struct Settings {
   ThreadOrder order = ThreadOrder::kForward;
   std::uint64_t seed = 1;
 };
 Settings& settings();
 
-/// Where the running CUDA thread is.
+/// The position of the running CUDA thread.
 struct Place {
   uint3 thread;
   uint3 block;
@@ -54,20 +54,20 @@ struct Launch {
   std::size_t shared_bytes;
 };
 
-/// Runs `body` once for each thread of the grid, one block after the other, on this host thread.
-/// Throws Misuse when a thread breaks a rule; every thread has unwound by then.
+/// Runs `body` once per thread of the grid, one block after the other, on this host thread. Throws
+/// Misuse when a thread breaks a rule; every thread has unwound by then.
 void run(const Launch& launch, const std::function<void()>& body);
 
-/// __syncthreads: how many threads came with a true predicate.
+/// __syncthreads: returns the number of threads with a true predicate.
 unsigned block_barrier(bool predicate, Site site);
 
-/// What one lane gets out of a warp operation: made from the values of all lanes of the mask.
+/// The result of a warp operation for one lane, computed from the values of all lanes of the mask.
 using Collect = std::uint64_t (*)(const std::uint64_t* values, unsigned mask, unsigned argument);
 
 /// Whether a warp operation orders memory (__syncwarp does, a shuffle does not).
 enum class MemoryOrder { kNone, kOrdered };
 
-/// What one lane brings to a warp operation.
+/// The arguments of one lane of a warp operation.
 struct WarpCall {
   unsigned mask;
   std::uint64_t value;
@@ -81,12 +81,12 @@ struct WarpCall {
 std::uint64_t warp_operation(const WarpCall& call);
 unsigned live_lanes();
 
-/// Shared memory of the block, filled with 0xFF: a read before the first write shows.
+/// Shared memory of the block, filled with 0xFF to expose reads before the first write.
 std::byte* dynamic_shared();
-/// The variable `key` of the block; made when its first thread asks.
+/// The variable `key` of the block; created on first use.
 void* static_shared(const void* key, std::size_t bytes, std::size_t alignment);
 
-/// Ends the launch with a Misuse that names the place. Called from a kernel.
+/// Ends the launch with a Misuse that names the line. Called from a kernel.
 [[noreturn]] void misuse(Site site, const std::string& what);
 
 }  // namespace bulksim::emulator

@@ -1,4 +1,4 @@
-// Kernels with one bug each: the emulator names it, or a sanitizer does, or the result is wrong.
+// Kernels with one bug each: the emulator or a sanitizer reports it, or the result is wrong.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -66,7 +66,7 @@ __global__ void unwritten_shared_kernel(int* out) {
 
 int sink[64];
 
-/// What the emulator says about a launch; empty when it finds nothing.
+/// The message of the emulator about a launch; empty if it finds nothing.
 template <class... Parameters, class... Arguments>
 std::string fault_of(void (*kernel)(Parameters...), unsigned threads, Arguments... arguments) {
   TestStream stream;
@@ -106,19 +106,19 @@ TEST_P(PlantedBug, AnExitBeforeABarrierIsNamed) {
   EXPECT_THAT(fault_of(exit_before_barrier_kernel, 64), HasSubstr("left the kernel"));
 }
 
-TEST_P(PlantedBug, ADeadlockNamesWhoWaitsWhere) {
+TEST_P(PlantedBug, ADeadlockNamesEachThreadAndItsLine) {
   const std::string fault = fault_of(deadlock_kernel, 32);
 
   EXPECT_THAT(fault, HasSubstr("deadlock: thread 0 waits at line"));
 }
 
 TEST_P(PlantedBug, AMaskOfLanesThatHaveLeftIsNamed) {
-  // forward, the leaving lanes are still there when the first lane arrives: found as a deadlock
+  // in forward order, the leaving lanes have not left yet when the first lane arrives: a deadlock
   EXPECT_NE(fault_of(mask_of_gone_lanes_kernel, 32, static_cast<int*>(sink)), "");
 }
 
 TEST_P(PlantedBug, AMaskWithoutItsCallerIsNamed) {
-  EXPECT_THAT(fault_of(mask_without_caller_kernel, 32), HasSubstr("leaves out the lane"));
+  EXPECT_THAT(fault_of(mask_without_caller_kernel, 32), HasSubstr("does not contain the lane"));
 }
 
 TEST_P(PlantedBug, AShuffleFromOutsideItsMaskIsNamed) {
@@ -137,7 +137,7 @@ TEST_P(PlantedBug, TheMachineWorksAfterAFailedLaunch) {
   EXPECT_EQ(fault_of(nothing_kernel, 1024), "");
 }
 
-TEST(LaunchTest, AConfigurationThatNoDeviceTakesIsRefused) {
+TEST(LaunchTest, AConfigurationThatNoDeviceAcceptsIsRejected) {
   TestStream stream;
 
   EXPECT_THROW(launch("nothing", nothing_kernel, 0, 32, 0, stream.get()), Misuse);
@@ -148,7 +148,7 @@ TEST(LaunchTest, AConfigurationThatNoDeviceTakesIsRefused) {
   EXPECT_THROW(launch("nothing", nothing_kernel, 1, 32, 0, nullptr), Misuse);
 }
 
-TEST(SharedMemoryTest, StartsAsOnesSoThatAMissingWriteShows) {
+TEST(SharedMemoryTest, StartsAsOnesToExposeAMissingWrite) {
   TestStream stream;
   int out[32] = {};
 
@@ -157,7 +157,7 @@ TEST(SharedMemoryTest, StartsAsOnesSoThatAMissingWriteShows) {
   EXPECT_EQ(out[31], -1);
 }
 
-#ifndef BULKSIM_EMULATOR_TSAN  // which ends the program at the race itself
+#ifndef BULKSIM_EMULATOR_TSAN  // it ends the program at the race itself
 TEST(MissingBarrierTest, GivesAWrongResultInTwoOfThreeOrders) {
   int wrong = 0;
 
@@ -257,7 +257,7 @@ class ThreadSanitizerDeathTest : public testing::TestWithParam<ThreadOrder> {
  protected:
   ThreadSanitizerDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  /// Runs `body` in the order of the case and leaves with 0; a race makes it 66.
+  /// Runs `body` in the order of the case and exits with 0; a race makes it 66.
   template <class Body>
   void run_and_leave(Body body) {
     settings() = {GetParam(), 5};

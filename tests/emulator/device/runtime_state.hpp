@@ -17,12 +17,12 @@
 
 namespace bulksim::emulator {
 
-/// Work in order. `completed` counts what has happened; a position counts what was put in before.
+/// Work in order. `completed` counts finished work; a position counts the work enqueued before.
 struct StreamState {
   struct Operation {
     std::function<void()> work;
     std::shared_ptr<StreamState> awaited;  // without work: waits for this stream ...
-    std::uint64_t position = 0;            // ... to come here
+    std::uint64_t position = 0;            // ... to reach this position
   };
   std::deque<Operation> operations;
   std::uint64_t completed = 0;
@@ -30,7 +30,7 @@ struct StreamState {
   std::uint64_t position() const { return completed + operations.size(); }
 };
 
-/// Makes the work of a stream happen up to a position, and what it waits for.
+/// Runs the work of a stream up to a position, and the work it waits for.
 void run_to(StreamState& stream, std::uint64_t position);
 
 struct Allocation {
@@ -46,7 +46,7 @@ struct Fault {
 /// Copies to the host that deliver zeros.
 struct LostDownloads {
   std::size_t larger_than = 0;
-  int before = 0;  // that still arrive
+  int before = 0;  // number that still arrive
   int times = 0;
 
   bool takes(std::size_t bytes) {
@@ -68,13 +68,13 @@ struct Runtime {
   std::map<char*, Allocation> device_memory;
   std::map<char*, std::size_t> pinned_memory;
   std::vector<std::shared_ptr<StreamState>> streams;
-  std::map<const void*, int> shared_limits;  // kernel -> dynamic shared bytes it was allowed
+  std::map<const void*, int> shared_limits;  // kernel -> allowed dynamic shared bytes
   std::size_t peak = 0;
   int events = 0;
   std::map<std::string, Fault> faults;
   std::pair<std::string, int> skipped_launch;
   LostDownloads lost;
-  bool stalled = false;  // events are never seen to pass
+  bool stalled = false;  // events are never reported as passed
   std::map<std::string, int> calls;
   cudaError_t ended = cudaSuccess;  // the error that ended the context
 
@@ -92,13 +92,13 @@ extern thread_local int current_device;
 extern thread_local cudaError_t last_error;
 
 bool ends_context(cudaError_t error);
-/// Lets some streams get ahead by some operations, when their order is shuffled.
+/// In shuffled order, advances some streams by some operations.
 void shuffle_ahead(Runtime& state);
-/// Makes the work of all streams happen.
+/// Runs the work of all streams.
 void run_all(Runtime& state);
 void enqueue(Runtime& state, cudaStream_t stream, StreamState::Operation operation);
 
-/// One call of the runtime: counts it, fails it when that was asked for, and does it.
+/// One call of the runtime: counts it, fails it if requested, or executes it.
 template <class Body>
 cudaError_t call(const char* name, Body body) {
   Runtime& state = runtime();

@@ -16,7 +16,7 @@ namespace bulksim::emulator {
 
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr std::size_t kSharedAlignment = 16;
-inline constexpr std::size_t kSharedVariables = 256;  // of one kernel; more than any has
+inline constexpr std::size_t kSharedVariables = 256;  // per kernel; more than any kernel has
 
 /// Thrown inside a thread of a launch that has failed: its stack unwinds.
 struct Abandoned {};
@@ -43,8 +43,8 @@ struct Warp {
   unsigned char parity[kWarpSize] = {};
 };
 
-/// What a block needs while it runs. Blocks take turns with two of these, so that neighbouring
-/// blocks have no token in common and a race between them shows.
+/// State of a running block. Blocks alternate between two of these, so that neighbouring blocks
+/// share no token and a race between them is detected.
 struct BlockState {
   std::vector<Thread> threads;
   std::vector<Warp> warps;
@@ -55,7 +55,7 @@ struct BlockState {
 /// The scheduler of one host thread.
 class Machine {
  public:
-  // A thread of the kernel that makes a variable must not free what another has seen.
+  // A thread of the kernel that creates a variable must not free what another has seen.
   Machine() { variables_.reserve(kSharedVariables); }
   void run(const Launch& launch, const std::function<void()>& body);
   unsigned barrier(bool predicate, Site site);

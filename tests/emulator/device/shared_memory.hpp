@@ -11,7 +11,7 @@
 
 namespace bulksim::emulator {
 
-/// Memory that ends exactly where it should; freed when the launch is over.
+/// Memory of exactly the requested size, to expose overruns; freed after the launch.
 class SharedMemory {
  public:
   SharedMemory(std::size_t bytes, std::size_t alignment)

@@ -26,7 +26,7 @@ unsigned Machine::barrier(bool predicate, Site site) {
     at_barrier_ = predicates_ = 0;
     ++barrier_phase_;
     ready_all(State::kAtBarrier);
-    // the last to come need not be the first to go on
+    // the last to arrive need not be the first to resume
     if (settings().order != ThreadOrder::kForward) wait(State::kReady, site);
   }
   acquire(token);
@@ -35,13 +35,15 @@ unsigned Machine::barrier(bool predicate, Site site) {
 
 void Machine::check_call(const Warp& warp, const WarpCall& call) {
   const unsigned lane = current_->place.lane;
-  if ((call.mask >> lane & 1U) == 0) fail(call.site, "the mask leaves out the lane that calls");
+  if ((call.mask >> lane & 1U) == 0)
+    fail(call.site, "the mask does not contain the lane that calls");
   if ((call.mask & ~warp.live) != 0) {
     fail(call.site, "the mask names lanes that have left the kernel");
   }
   for (unsigned others = call.mask & warp.waiting; others != 0; others &= others - 1) {
     const WarpCall& other = warp.lanes[std::countr_zero(others)].call;
-    const bool needs_this_lane = (other.mask >> lane & 1U) != 0;  // which is elsewhere, for good
+    const bool needs_this_lane =
+        (other.mask >> lane & 1U) != 0;  // it waits elsewhere and never arrives
     if (needs_this_lane && (other.mask != call.mask || !(other.site == call.site))) {
       fail(call.site, "another lane of the mask waits at the warp operation of line " +
                           std::to_string(other.site.line));

@@ -1,4 +1,4 @@
-// The blocks that the device builds are those of a plain host builder.
+// The blocks built on the device equal those of a simple host builder.
 #include "backend/cuda/kernels/block_builder.hpp"
 
 #include <map>
@@ -13,7 +13,7 @@
 namespace bulksim::cuda {
 namespace {
 
-/// One posting list of the definition: items that have a label, in the order of the banks.
+/// One posting list by definition: items that have a label, in the order of the banks.
 using Lists = std::map<std::uint32_t, std::vector<std::pair<int, int>>>;
 
 void go_round_the_banks(std::vector<std::pair<int, int>>& list) {
@@ -28,7 +28,7 @@ void go_round_the_banks(std::vector<std::pair<int, int>>& list) {
                  [](const auto& key) { return std::get<2>(key); });
 }
 
-/// The lists of every block, straight from the definition.
+/// The lists of every block, by definition.
 std::vector<Lists> expected_blocks(const QuantizedRows& items, const Vocabulary& vocabulary,
                                    const BlockGrid& grid) {
   std::vector<Lists> blocks(static_cast<std::size_t>(grid.blocks()));

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, CudaStreamsTest,
                          testing::Values(StreamOrder::kAtOnce, StreamOrder::kWhenAwaited,
                                          StreamOrder::kShuffled));
 
-TEST_P(CudaStreamsTest, AreTiedByEventsWhereTheResultNeedsIt) {
+TEST_P(CudaStreamsTest, AreOrderedByEventsWhereTheResultNeedsIt) {
   emulator::reset_runtime({}, GetParam(), 17);
   const BackendProblem problem({40, 300}, {8, 32});
   TileCollector sink(problem.grid.tile());
@@ -72,7 +72,7 @@ TEST_P(CudaStreamsTest, AreTiedByEventsWhereTheResultNeedsIt) {
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }
 
-TEST_F(CudaBackendTest, SaysWhichDeviceItUses) {
+TEST_F(CudaBackendTest, NamesTheDeviceItUses) {
   emulator::reset_runtime({.devices = 2});
   CudaBackendOptions options = options_for(BackendProblem({1, 1}, {1, 1}));
   options.node_rank = 3;
@@ -124,7 +124,7 @@ cuda::SliceSize largest_slice(const BackendProblem& problem, std::int64_t column
   return slice;
 }
 
-TEST_F(CudaBackendTest, TakesTheDeviceMemoryThatIsCounted) {
+TEST_F(CudaBackendTest, UsesAsMuchDeviceMemoryAsCounted) {
   const BackendProblem problem({40, 600}, {10, 50});
   for (const TileContent content :
        {TileContent::kValues, TileContent::kValuesAndPartials, TileContent::kPartials}) {
@@ -166,7 +166,7 @@ TEST_F(CudaBackendTest, HalvesItsSlicesWhenAllocationsFail) {
   expect_all_tiles(problem, sink);
 }
 
-TEST_F(CudaBackendTest, SaysWhatIsNeededWhenOneColumnOfTilesDoesNotFit) {
+TEST_F(CudaBackendTest, ReportsTheMemoryNeededWhenOneColumnOfTilesDoesNotFit) {
   const BackendProblem problem({20, 600}, {10, 300});
   TileCollector sink(problem.grid.tile());
   emulator::reset_runtime({.memory = 120'000});
@@ -176,7 +176,7 @@ TEST_F(CudaBackendTest, SaysWhatIsNeededWhenOneColumnOfTilesDoesNotFit) {
                      [&] { problem.run(*backend, sink); });
 }
 
-TEST_F(CudaBackendTest, SaysWhatIsNeededWhenTwoTilesDoNotFit) {
+TEST_F(CudaBackendTest, ReportsTheMemoryNeededWhenTwoTilesDoNotFit) {
   const BackendProblem problem({20, 600}, {10, 300});
   TileCollector sink(problem.grid.tile());
   emulator::reset_runtime({.memory = 20'000});
@@ -186,7 +186,7 @@ TEST_F(CudaBackendTest, SaysWhatIsNeededWhenTwoTilesDoNotFit) {
                      [&] { problem.run(*backend, sink); });
 }
 
-TEST_F(CudaBackendTest, ComputesALostTileTheOtherWay) {
+TEST_F(CudaBackendTest, RecomputesALostTile) {
   const BackendProblem problem({20, 100}, {10, 50});
   TileCollector sink(problem.grid.tile());
   const auto backend = make_backend(options_for(problem));
@@ -198,7 +198,7 @@ TEST_F(CudaBackendTest, ComputesALostTileTheOtherWay) {
   EXPECT_EQ(backend->recomputed_tiles(), 2);
 }
 
-TEST_F(CudaBackendTest, SeesATileThatWasLostOnItsWayDown) {
+TEST_F(CudaBackendTest, DetectsATileLostDuringItsDownload) {
   const BackendProblem problem({20, 100}, {10, 50});
   TileCollector sink(problem.grid.tile());
   const auto backend = make_backend(options_for(problem));
@@ -210,7 +210,7 @@ TEST_F(CudaBackendTest, SeesATileThatWasLostOnItsWayDown) {
   EXPECT_EQ(backend->recomputed_tiles(), 1);
 }
 
-TEST_F(CudaBackendTest, StopsWhenATileIsWrongTwice) {
+TEST_F(CudaBackendTest, StopsWhenATileFailsItsChecksTwice) {
   const BackendProblem problem({20, 100}, {10, 50});
   TileCollector sink(problem.grid.tile());
   const auto backend = make_backend(options_for(problem));
@@ -244,12 +244,12 @@ TEST_F(CudaBackendTest, EndsWithTheDeviceAndTheErrorWhenACallFails) {
             backend->drain();
           });
 
-      emulator::reset_runtime();  // so that everything can be given back
+      emulator::reset_runtime();  // so that everything can be freed
     }
   }
 }
 
-TEST_F(CudaBackendTest, PassesAFailureOfAWriterOn) {
+TEST_F(CudaBackendTest, RethrowsAFailureOfAWriter) {
   const BackendProblem problem({40, 400}, {8, 32});
   test::FullDisk sink;
   const auto backend = make_backend(options_for(problem));
@@ -259,7 +259,7 @@ TEST_F(CudaBackendTest, PassesAFailureOfAWriterOn) {
   test::expect_error(ExitCode::kIoError, {"the disk is full"}, [&] { backend->drain(); });
 }
 
-TEST_F(CudaBackendTest, TakesTheQueriesInBatches) {
+TEST_F(CudaBackendTest, ProcessesTheQueriesInBatches) {
   const BackendProblem whole({40, 100}, {16, 64});
   TileCollector sink(whole.grid.tile());
   const auto backend = make_backend(options_for(whole));
@@ -277,7 +277,7 @@ TEST_F(CudaBackendTest, TakesTheQueriesInBatches) {
   expect_all_tiles(whole, sink);
 }
 
-TEST_F(CudaBackendTest, TakesOnlyTheTilesThatAreWanted) {
+TEST_F(CudaBackendTest, ComputesOnlyTheTilesThatAreWanted) {
   const BackendProblem problem({40, 300}, {16, 32});
   TileCollector sink(problem.grid.tile());
   const auto backend = make_backend(options_for(problem));
@@ -308,7 +308,7 @@ TEST_F(CudaBackendTest, NeedsNoMoreDeviceMemoryForMoreItems) {
   const std::size_t some = peak_of(512);
   const std::size_t more = peak_of(2048);
 
-  EXPECT_LE(more, some + some / 4);  // slices differ a little in their entries
+  EXPECT_LE(more, some + some / 4);  // slices differ a little in their number of entries
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Pairs with the CUDA backend on the emulated device: what the device leaves out, and what the host
-// makes of the rest.
+// Pairs with the CUDA backend on the emulated device: what the device drops, and what the host
+// selects from the rest.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 using test::BackendProblem;
 using test::Pairs;
 
-/// By the definition: every pair, one after the other.
+/// By definition: every pair, one after the other.
 Pairs expected(const BackendProblem& problem, const PairFilterSpec& spec) {
   return test::expected(problem, test::reference(problem.queries.rows, problem.items), spec);
 }
@@ -69,7 +69,7 @@ PairFilterSpec keeping(Keep keep, std::int64_t count) {
   return spec;
 }
 
-TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixWhateverTheCut) {
+TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixForEveryFilter) {
   const BackendProblem problem({24, 100}, {16, 48});
   PairFilterSpec band = at_least(0.1F);
   band.below = 0.3F;
@@ -81,24 +81,24 @@ TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixWhateverTheCut) {
   part.items = {10, 90};
   PairFilterSpec best_above = keeping(Keep::kBest, 4);
   best_above.at_least = 0.2F;
-  const PairFilterSpec cuts[] = {at_least(0.2F),
-                                 at_least(-1.0F),
-                                 at_least(2.0F),
-                                 band,
-                                 nonzero,
-                                 part,
-                                 best_above,
-                                 keeping(Keep::kBest, 3),
-                                 keeping(Keep::kBest, 400),
-                                 keeping(Keep::kSample, 5)};
+  const PairFilterSpec specs[] = {at_least(0.2F),
+                                  at_least(-1.0F),
+                                  at_least(2.0F),
+                                  band,
+                                  nonzero,
+                                  part,
+                                  best_above,
+                                  keeping(Keep::kBest, 3),
+                                  keeping(Keep::kBest, 400),
+                                  keeping(Keep::kSample, 5)};
 
-  for (const PairFilterSpec& spec : cuts) {
-    EXPECT_EQ(find(problem, spec), expected(problem, spec)) << "cut " << (&spec - cuts);
+  for (const PairFilterSpec& spec : specs) {
+    EXPECT_EQ(find(problem, spec), expected(problem, spec)) << "filter " << (&spec - specs);
     EXPECT_EQ(recomputed_, 0);
   }
 }
 
-TEST_F(CudaPairsTest, WithRowsThatDoNotFillAWordOfTheBitmap) {
+TEST_F(CudaPairsTest, AreFoundInRowsThatDoNotFillAWordOfTheBitmap) {
   for (const TileShape tile : {TileShape{7, 1}, TileShape{12, 331}, TileShape{5, 1500}}) {
     const BackendProblem problem({12, tile.items == 1 ? 9 : 1600}, tile);
 
@@ -106,7 +106,7 @@ TEST_F(CudaPairsTest, WithRowsThatDoNotFillAWordOfTheBitmap) {
   }
 }
 
-TEST_F(CudaPairsTest, BringDownWhatIsLeftAndNotTheTiles) {
+TEST_F(CudaPairsTest, DownloadTheCandidatesAndNotTheTiles) {
   const BackendProblem problem({16, 2048}, {16, 1024});
   const std::size_t tile_bytes = 4 * 16 * 1024;
   before_work_ = [&] { emulator::lose_downloads(tile_bytes - 1, 1, 1000); };
@@ -115,7 +115,7 @@ TEST_F(CudaPairsTest, BringDownWhatIsLeftAndNotTheTiles) {
   EXPECT_EQ(recomputed_, 0);  // no download was as large as a tile
 }
 
-TEST_F(CudaPairsTest, AreComputedAgainWhenTheirListsAreLost) {
+TEST_F(CudaPairsTest, AreRecomputedWhenTheirListsAreLost) {
   const BackendProblem problem({16, 1024}, {16, 1024});
   before_work_ = [] { emulator::lose_downloads(200, 1, 1); };
 
@@ -123,7 +123,7 @@ TEST_F(CudaPairsTest, AreComputedAgainWhenTheirListsAreLost) {
   EXPECT_EQ(recomputed_, 1);
 }
 
-TEST_F(CudaPairsTest, AreComputedAgainWhenTheirCellsWereNotGathered) {
+TEST_F(CudaPairsTest, AreRecomputedWhenTheirCellsWereNotGathered) {
   const BackendProblem problem({16, 1024}, {16, 1024});
   before_work_ = [] { emulator::skip_launch("gather_cells_kernel", 1); };
 

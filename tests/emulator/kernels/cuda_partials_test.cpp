@@ -1,4 +1,4 @@
-// The partials of the block sums that the CUDA backend leaves beside its tiles, or alone.
+// The softmax partials that the CUDA backend returns with its tiles, or alone.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class CudaPartialsTest : public testing::TestWithParam<TileContent> {
     EXPECT_EQ(emulator::live_objects(), 0);
   }
 
-  /// Runs it and compares everything; tiles that were computed again.
+  /// Runs the problem and compares everything; returns the number of recomputed tiles.
   std::int64_t run(const BackendProblem& problem) {
     CudaBackendOptions options;
     options.grid = problem.grid;
@@ -57,11 +57,11 @@ INSTANTIATE_TEST_SUITE_P(Contents, CudaPartialsTest,
 
 TEST_P(CudaPartialsTest, HaveTheBitsOfTheDefinition) {
   EXPECT_EQ(run(BackendProblem({20, 100}, {16, 48})), 0);
-  EXPECT_EQ(run(BackendProblem({9, 2100}, {6, 1500})), 0);  // blocks that hang over the edge
+  EXPECT_EQ(run(BackendProblem({9, 2100}, {6, 1500})), 0);  // blocks that extend past the edge
   EXPECT_EQ(run(BackendProblem({5, 40}, {5, 33}, kQ30)), 0);
 }
 
-TEST_P(CudaPartialsTest, AreComputedAgainWhenTheyAreLost) {
+TEST_P(CudaPartialsTest, AreRecomputedWhenTheyAreLost) {
   const BackendProblem problem({16, 64}, {16, 64});
   emulator::lose_downloads(200, GetParam() == TileContent::kPartials ? 1 : 2, 1);
 

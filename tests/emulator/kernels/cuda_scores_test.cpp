@@ -1,4 +1,4 @@
-// Both ways to a tile, the inverted blocks and the panel, against a merge of rows: the same bits.
+// Both methods of computing a tile, inverted blocks and panel, give the bits of a merge of rows.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ScoresTest,
                                          Shape{"BlocksOfUnequalWidth", 3, 1400, 4, 1500}),
                          [](const auto& shape) { return shape.param.name; });
 
-TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMerge) {
+TEST_P(ScoresTest, BothMethodsGiveTheBitsOfAMerge) {
   for (const auto order : {emulator::ThreadOrder::kForward, emulator::ThreadOrder::kReverse,
                            emulator::ThreadOrder::kRandom}) {
     emulator::settings() = {order, 31};
@@ -80,11 +80,11 @@ TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMerge) {
   }
 }
 
-TEST_P(ScoresTest, BothWaysGiveTheBitsOfAMergeInQ30) {
+TEST_P(ScoresTest, BothMethodsGiveTheBitsOfAMergeInQ30) {
   expect_both_ways(problem(kQ30), Output::kBoth);
 }
 
-TEST_P(ScoresTest, ValuesAndPartialsCanBeHadAlone) {
+TEST_P(ScoresTest, ValuesAndPartialsCanBeComputedAlone) {
   expect_both_ways(problem(), Output::kValues);
   expect_both_ways(problem(), Output::kPartials);
 }
@@ -151,19 +151,19 @@ TEST(ScoresOfSpecialRowsTest, TheLargestSumMayBeNegative) {
   expect_both_ways({rows, opposite, 4, 8}, Output::kBoth);
 }
 
-TEST(RowIdentityTest, SeesASingleWrongRow) {
+TEST(RowIdentityTest, DetectsASingleWrongRow) {
   const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
                         test::random_rows({.rows = 40, .seed = 10}), 4, 40};
   Bench bench(problem);
   bench.run_scores(Output::kValues);
 
-  bench.group().row_sums[6] += 1;  // the emulated device shares our memory
+  bench.group().row_sums[6] += 1;  // the emulated device shares the memory of the host
   const auto wrong = bench.wrong_rows();
 
   EXPECT_EQ(wrong, (std::vector<unsigned>{0, 1, 0}));
 }
 
-TEST(RowIdentityTest, SeesALaunchThatWasLost) {
+TEST(RowIdentityTest, DetectsALostLaunch) {
   const Problem problem{test::random_rows({.rows = 9, .seed = 9}),
                         test::random_rows({.rows = 40, .seed = 10}), 4, 40};
   Bench bench(problem);

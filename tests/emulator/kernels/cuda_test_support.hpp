@@ -16,9 +16,9 @@ namespace bulksim::test {
 struct RandomRows {
   std::int64_t rows = 1;
   std::int64_t columns = 300;
-  int entries = 8;             ///< a row on average
+  int entries = 8;             ///< per row on average
   bool negative = true;        ///< values of both signs
-  bool common_column = false;  ///< column 0 in every row that has values
+  bool common_column = false;  ///< column 0 in every row that is not empty
   int zero_row_every = 7;      ///< 0: none
   unsigned seed = 1;
 };

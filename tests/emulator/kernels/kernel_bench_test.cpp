@@ -1,4 +1,4 @@
-// The benchmark of the device with a stand-in for cuSPARSE, which computes on the host.
+// The device benchmark with a stand-in for cuSPARSE that computes on the host.
 #include "backend/cuda/bench/kernel_bench.hpp"
 
 #include <map>
@@ -10,7 +10,7 @@
 #include "emulator/device/emulated_runtime.hpp"
 #include "support/backend_support.hpp"
 
-// The library's types, whose names its header declares.
+// The types of the library; its header declares their names.
 
 struct cusparseContext {};
 struct cusparseSpMatDescr {
@@ -35,7 +35,7 @@ namespace {
 
 enum class Fault { kNone, kZeros, kResources };
 Fault fault = Fault::kNone;
-int live = 0;  // handles and descriptions
+int live = 0;  // handles and descriptors
 
 template <class T>
 cusparseStatus_t create(T** made) {
@@ -224,7 +224,7 @@ TEST_F(KernelBenchTest, ComparesTheScoreKernelWithThreeBaselinesThatAreRight) {
   EXPECT_GT(rates.multiply_adds, 0);
 }
 
-TEST_F(KernelBenchTest, SilentZerosOfALibraryAreNotAResult) {
+TEST_F(KernelBenchTest, SilentZerosOfTheLibraryAreNotAResult) {
   fault = Fault::kZeros;
 
   const CudaKernelRates rates = run();
@@ -244,7 +244,7 @@ TEST_F(KernelBenchTest, ABaselineThatFailsIsLeftOutWithItsReason) {
   EXPECT_TRUE(rates.contenders[2].is_right());
 }
 
-TEST_F(KernelBenchTest, WithoutTheLibraryTheOthersRun) {
+TEST_F(KernelBenchTest, WithoutTheLibraryTheOtherBaselinesRun) {
   const CudaKernelRates rates = run(nullptr, "cannot load it");
 
   EXPECT_TRUE(rates.contenders[1].is_right());

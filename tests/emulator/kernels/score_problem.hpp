@@ -1,7 +1,6 @@
 #pragma once
 
-// Rows and the tiles of one column of their product: by the definition, and as each kernel leaves
-// them.
+// Rows and the tiles of one column of their product: by definition, and as computed by each kernel.
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +19,7 @@ using Wrapping = unsigned long long;
 
 inline constexpr double kSoftmaxScale = 20.0;
 
-/// What the kernels leave for one column of tiles.
+/// The results of the kernels for one column of tiles.
 struct Result {
   std::vector<std::uint32_t> values;  // as bits
   std::vector<Wrapping> row_sums;
@@ -39,7 +38,7 @@ struct Problem {
   std::int64_t rows() const { return tiles() * tile_queries; }
 };
 
-/// Values and partials of the definition. Column 0 of the tiles only.
+/// Values and partials by definition, for column 0 of the tiles only.
 inline Result expected(const Problem& problem) {
   const BlockGrid blocks = problem.blocks();
   const std::int64_t per_tile = blocks.blocks_per_tile();
@@ -138,7 +137,7 @@ class Bench {
     return all;
   }
 
-  /// Rows of each tile whose sums are not those of the row identity.
+  /// The number of rows per tile whose row identity does not hold.
   std::vector<unsigned> wrong_rows() {
     const DeviceBuffer<Wrapping> sums(problem_.blocks().blocks_per_tile() * queries_.view().labels);
     const DeviceBuffer<unsigned> mismatches(kGroupTiles);
@@ -168,9 +167,9 @@ class Bench {
     return result;
   }
 
-  /// Puts the places of a group of one tile among those of all tiles.
+  /// Copies the results of a group of one tile into those of all tiles.
   void append(Result& all, const Result& one, int tile) const {
-    all.values = one.values;  // each tile has its own place there
+    all.values = one.values;  // each tile has its own position there
     all.partials = one.partials;
     const auto scatter = [&](auto& to, const auto& from) {
       to.resize(from.size());

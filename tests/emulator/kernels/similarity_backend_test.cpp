@@ -1,5 +1,5 @@
-// One body for every backend: on the CPU, on the emulated device, and on a device where there is
-// one.
+// The same tests for every backend: on the CPU, on the emulated device, and on a real device if
+// there is one.
 #include "bulksim/backend/similarity_backend.hpp"
 
 #include <list>
@@ -28,14 +28,14 @@ struct Shape {
   FixedPoint arithmetic = kQ26;
 };
 
-/// Those that can run here.
+/// The backends that can run here.
 std::vector<Kind> kinds() {
   std::vector<Kind> all{Kind::kCpu, Kind::kEmulatedCuda};
   try {
     find_cuda_device(0, BULKSIM_CUDA_MODULE);
     all.push_back(Kind::kCuda);
   } catch (const Error&) {
-    // CudaModuleTest looks at the reason
+    // CudaModuleTest checks the reason
   }
   return all;
 }
@@ -79,10 +79,10 @@ INSTANTIATE_TEST_SUITE_P(
       return name_of(std::get<0>(test_case.param)) + "_" + std::get<1>(test_case.param).name;
     });
 
-TEST_P(SimilarityBackendTest, GivesTheBitsOfAMergeWhateverTheChunk) {
+TEST_P(SimilarityBackendTest, GivesTheBitsOfAMergeForEveryChunk) {
   const auto& [kind, shape] = GetParam();
   const test::BackendProblem problem(shape.matrix, shape.tile, shape.arithmetic);
-  std::list<test::TileCollector> sinks;  // they outlive the threads of the backend
+  std::list<test::TileCollector> sinks;  // they must outlive the threads of the backend
   const auto backend = make_backend(kind, problem);
 
   for (const std::int64_t columns : {1, 2, 8}) {
@@ -97,7 +97,7 @@ TEST_P(SimilarityBackendTest, GivesTheBitsOfAMergeWhateverTheChunk) {
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }
 
-TEST(CudaModuleTest, IsUnavailableWhereItIsMissing) {
+TEST(CudaModuleTest, IsUnavailableWhenItIsMissing) {
   CudaBackendOptions options;
   options.grid = TileGrid({1, 1}, {1, 1});
   options.module = "/nowhere/libbulksim_cuda.so";
@@ -106,7 +106,7 @@ TEST(CudaModuleTest, IsUnavailableWhereItIsMissing) {
                      [&] { make_cuda_backend(options); });
 }
 
-TEST(CudaModuleTest, OfTheProgramFindsADeviceOrSaysThatThereIsNone) {
+TEST(CudaModuleTest, FindsADeviceOrReportsThatThereIsNone) {
   std::string reason = "none";
 
   try {

@@ -40,7 +40,7 @@ TEST_P(ExpWeightTest, StaysWithinItsStatedError) {
   EXPECT_LT(absolute, 2e-9);
 }
 
-TEST_P(ExpWeightTest, IsOneForTheLargestAndNothingFarBelow) {
+TEST_P(ExpWeightTest, IsOneForTheLargestAndZeroFarBelow) {
   const ExpScale scale = exp_scale(GetParam());
 
   for (const float largest : {-1.0f, -0.3f, 0.0f, 1e-6f, 0.123f, 1.0f}) {

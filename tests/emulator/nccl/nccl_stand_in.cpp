@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-/// A rank's end of the stand-in; the library's header declares the name.
+/// The communicator of a rank; the header of the library declares the name.
 struct ncclComm {
   int rank = 0;
   bool in_handshake = true;
@@ -80,7 +80,7 @@ ncclResult_t free_comm(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-/// What the rank has waiting is taken back: its buffers may go now.
+/// Withdraws the pending calls of the rank: its buffers may be freed afterwards.
 ncclResult_t abort_comm(ncclComm_t comm) {
   const std::lock_guard lock(library->mutex);
   library->parts[static_cast<std::size_t>(comm->rank)] = {};
@@ -89,9 +89,9 @@ ncclResult_t abort_comm(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-/// A rank comes with its part; `finish` is called with the lock held.
-template <class DrainOnExit>
-ncclResult_t take_part(ncclComm_t comm, Part part, const DrainOnExit& finish) {
+/// A rank joins with its part; `finish` is called with the lock held.
+template <class Finish>
+ncclResult_t take_part(ncclComm_t comm, Part part, const Finish& finish) {
   if (is_faulty(Fault::kCallFails)) return ncclInvalidUsage;
   const std::lock_guard lock(library->mutex);
   comm->in_call = true;
@@ -102,7 +102,7 @@ ncclResult_t take_part(ncclComm_t comm, Part part, const DrainOnExit& finish) {
   return ncclInProgress;
 }
 
-/// The last of all ranks moves the data.
+/// The last rank to arrive moves the data.
 template <class Move>
 ncclResult_t take_part_of_all(ncclComm_t comm, Part part, const Move& move) {
   return take_part(comm, part, [&](Parts& parts) {

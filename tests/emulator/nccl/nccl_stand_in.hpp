@@ -23,13 +23,13 @@ enum class Fault {
   kInitFailsLater,
   kCallFails,
   kCallFailsLater,
-  kPeerIsLost,  ///< what was called never comes to its end
+  kPeerIsLost,  ///< a call never completes
 };
 
-/// For the names of tests.
+/// For test names.
 std::string name_of(Fault fault);
 
-/// A rank's part of a call whose data moves once all it needs have come.
+/// The part of a rank in a call; its data moves once all needed ranks have joined.
 struct Part {
   const void* from = nullptr;
   void* to = nullptr;
@@ -38,7 +38,7 @@ struct Part {
 };
 using Parts = std::array<Part, kRanks>;
 
-/// What the stand-in knows of all ranks, and what goes wrong.
+/// The state of all ranks, and the fault to simulate.
 struct Library {
   std::mutex mutex;
   Fault fault = Fault::kNone;
@@ -51,9 +51,9 @@ struct Library {
   Parts parts;
 };
 
-/// That of the test at work.
+/// The state of the current test.
 extern Library* library;
-/// Of the thread.
+/// The rank of this thread.
 extern thread_local int this_rank;
 
 extern const nccl::Calls kCalls;

@@ -1,5 +1,5 @@
-// The communicator over NCCL with a stand-in for its library: ranks are threads, and any of them
-// may meet any of the faults.
+// The communicator over NCCL with a stand-in for its library: ranks are threads, and each fault can
+// occur on any of them.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,10 +24,10 @@ using nccl_stand_in::kRanks;
 using nccl_stand_in::Library;
 using nccl_stand_in::library;
 
-/// What the ranks of one process share to meet without MPI.
+/// State with which the ranks of one process meet without MPI.
 struct Meeting {
   std::barrier<> barrier{kRanks};
-  std::atomic<bool> lost = false;  // a rank
+  std::atomic<bool> lost = false;  // whether a rank is lost
   std::array<std::vector<std::byte>, kRanks> bytes;
 };
 
@@ -77,7 +77,7 @@ class NcclTest : public testing::Test {
     EXPECT_EQ(emulator::live_objects(), 0);
   }
 
-  /// Runs `body` on every rank; what each has thrown, as "69: sentence", or "nothing".
+  /// Runs `body` on every rank; returns what each has thrown as "69: sentence", or "nothing".
   template <class Body>
   std::array<std::string, kRanks> on_all_ranks(const Body& body) {
     Meeting meeting;
@@ -90,14 +90,14 @@ class NcclTest : public testing::Test {
           ThreadCommunicator control(meeting, rank);
           thrown[static_cast<std::size_t>(rank)] = test::error_of([&] { body(control, rank); });
           if (thrown[static_cast<std::size_t>(rank)] != "nothing") meeting.lost = true;
-          meeting.barrier.arrive_and_drop();  // the others wait no longer for this rank
+          meeting.barrier.arrive_and_drop();  // the others no longer wait for this rank
         });
       }
     }
     return thrown;
   }
 
-  /// What each rank says of a sum that follows a fault of rank 0's device.
+  /// What each rank reports for a sum after a fault of the device of rank 0.
   template <class Break>
   std::array<std::string, kRanks> all_reduce_after(const Break& break_device) {
     deadline_ = 0.1;
@@ -173,7 +173,7 @@ TEST_F(NcclTest, SplitsWhatIsTooLongForItsBuffers) {
   EXPECT_EQ(library_.collectives, 2);
 }
 
-TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
+TEST_F(NcclTest, IsNotAvailableWhenARankDoesNotHaveTheLibrary) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
     const NcclSetup made = make_setup(control, rank == 2 ? "cannot load 'libnccl.so.2'" : "");
 
@@ -184,7 +184,7 @@ TEST_F(NcclTest, IsNotThereWhereARankLacksTheLibrary) {
   EXPECT_EQ(thrown[0], "nothing");
 }
 
-TEST_F(NcclTest, CountsThatDifferAreRefusedByAllBeforeAnyDataMoves) {
+TEST_F(NcclTest, MismatchedCountsAreRejectedByAllBeforeAnyDataMoves) {
   const auto thrown = on_all_ranks([&](Communicator& control, int rank) {
     const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values(rank == 1 ? 5U : 4U, 1);
@@ -205,7 +205,7 @@ TEST_F(NcclTest, CountsThatDifferAreRefusedByAllBeforeAnyDataMoves) {
   EXPECT_EQ(thrown[0], "nothing");
 }
 
-TEST_F(NcclTest, AStuckDeviceIsGivenUpAtTheDeadline) {
+TEST_F(NcclTest, AStuckDeviceIsAbandonedAtTheDeadline) {
   const auto thrown = all_reduce_after([] { emulator::stall_events(); });
 
   for (const std::string& sentence : thrown) {
@@ -226,7 +226,7 @@ TEST_F(NcclTest, NamesTheDeviceWhoseCallHasFailed) {
   EXPECT_EQ(named, 1) << thrown[0] << '\n' << thrown[1] << '\n' << thrown[2];
 }
 
-TEST_F(NcclTest, IsOfNoUseAfterAFault) {
+TEST_F(NcclTest, CannotBeUsedAfterAFault) {
   library_.fault = Fault::kCallFails;
   library_.faulty = 0;
   deadline_ = 0.1;
@@ -266,7 +266,7 @@ TEST_P(NcclFaultTest, EveryRankEndsWith69AndNothingIsLeftRunning) {
     const NcclSetup made = make_setup(control);
     std::vector<std::int64_t> values{1, 2, 3};
     made.world->all_reduce_sum(values);
-    made.world->barrier();  // who was not hurt goes on
+    made.world->barrier();  // ranks without a fault continue
   });
 
   for (int rank = 0; rank < kRanks; ++rank) {

@@ -53,7 +53,7 @@ TEST_P(CpuBackend, FinishesEveryTileOnceWithTheBitsOfAMerge) {
   EXPECT_EQ(backend->recomputed_tiles(), 0);
 }
 
-TEST_P(CpuBackend, LeavesThePartialsOfTheCosinesItWrites) {
+TEST_P(CpuBackend, ReturnsThePartialsOfTheCosinesItWrites) {
   const Problem problem(GetParam());
   TileCollector sink(problem.grid.tile());
   CpuBackendOptions options = problem.options();
@@ -156,7 +156,7 @@ TEST(CpuBackendChecks, RecomputeASpoiledTile) {
   EXPECT_EQ(problem.wrong_cells(sink), 0);
 }
 
-TEST(CpuBackendChecks, StopTheRunWhenATileIsWrongTwice) {
+TEST(CpuBackendChecks, StopTheRunWhenATileFailsItsChecksTwice) {
   const Problem problem({"", {40, 200}, {16, 64}, 2});
   TileCollector sink(problem.grid.tile());
   CpuBackendOptions options = problem.options();

@@ -53,11 +53,11 @@ struct Product {
   std::vector<float> cosines;             // queries x items
   std::vector<std::int64_t> column_sums;  // by item
   std::vector<SoftmaxPartial>
-      partials;  // queries x fine blocks, from sub-blocks that keep them whole
+      partials;  // queries x fine blocks, from sub-blocks that do not split them
   std::int64_t failed_identities = 0;
 };
 
-/// The whole matrix, sub-block by sub-block.
+/// Computes the whole matrix, sub-block by sub-block.
 Product multiply(const Matrices& matrices, const CpuKernel& kernel, const BlockLayout& layout,
                  std::int32_t spoil = 0) {
   const Vocabulary vocabulary(matrices.queries);
@@ -115,7 +115,7 @@ std::vector<std::int64_t> reference_column_sums(const Matrices& matrices) {
   return sums;
 }
 
-/// The partials of the block sums, by their definition.
+/// The softmax partials of the block sums, by their definition.
 std::vector<SoftmaxPartial> reference_partials(const Matrices& matrices,
                                                std::span<const float> cosines) {
   const std::int64_t items = matrices.items.rows();
@@ -142,7 +142,7 @@ std::int64_t different_bits(const std::vector<float>& a, const std::vector<float
   return different;
 }
 
-/// Every instruction set, sub-block size and dense share gives the bits of the reference.
+/// Expects the bits of the reference from every instruction set, sub-block size and dense share.
 void expect_the_bits_of_a_merge(const Matrices& matrices) {
   const auto cosines = test::reference(matrices.queries, matrices.items, matrices.format);
   const auto column_sums = reference_column_sums(matrices);
@@ -176,7 +176,7 @@ Entries every_column(Column columns, double value) {
   return entries;
 }
 
-/// A row of `count` entries spread over the columns, of either sign and any magnitude from
+/// A row of `count` entries spread over the columns, of either sign and of magnitudes from
 /// 10^-decades to 10^decades; the first is in column 0.
 Entries random_row(Column columns, Column count, double decades, Random& random) {
   Entries entries;
@@ -203,11 +203,11 @@ QuantizedRows random_rows(std::int64_t rows, Column columns, Column longest, dou
   return rows_of(columns, entries);
 }
 
-TEST(CpuKernel, RunsPlainInstructionsAndTheBestOfThisMachine) {
+TEST(CpuKernel, RunsScalarInstructionsAndTheBestOfThisMachine) {
   EXPECT_GE(simds_of_this_machine().size(), 2U);
 }
 
-TEST(CpuKernel, NoSubBlockChangesABitOfRandomRows) {
+TEST(CpuKernel, GivesTheBitsOfAMergeForRandomRowsWithEverySubBlock) {
   expect_the_bits_of_a_merge({test::quantized_rows(test::random_rows(9, 300, 12, 1)),
                               test::quantized_rows(test::random_rows(2600, 300, 15, 2))});
 }

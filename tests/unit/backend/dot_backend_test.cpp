@@ -28,13 +28,13 @@ TEST(DotBackend, EveryInstructionSetHasTheBitsOfTheDefinition) {
       try {
         EXPECT_EQ(wrong_cells(problem, options), 0) << static_cast<int>(simd);
       } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::kUsage) << "only an instruction set may be missing";
+        EXPECT_EQ(error.code(), ExitCode::kUsage) << "only a missing instruction set is acceptable";
       }
     }
   }
 }
 
-TEST(DotBackend, IntegersAreExactAndTheirTiesAreTrue) {
+TEST(DotBackend, IntegersAreExactAndSoAreTheirTies) {
   BackendProblem problem({1, 3}, {1, 3}, kDotIntegers);
   problem.queries.rows =
       quantized_rows(matrix_of(200, {{{0, 3}, {5, 1}, {9, 4'000'000}}}), kDotIntegers);
@@ -84,7 +84,7 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
   EXPECT_GT(largest_error, 0.0);
 }
 
-TEST(ValueInfo, KnowWholeNumbersAndTheLongestRow) {
+TEST(ValueInfo, RecordsWholeNumbersAndTheLongestRow) {
   const auto whole = matrix_of(9, {{{0, 3}, {1, 4}}, {}, {{2, -2147483647.0}}});
 
   EXPECT_EQ(value_info(whole.view()), (ValueInfo{true, 2147483647.0}));

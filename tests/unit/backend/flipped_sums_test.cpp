@@ -15,7 +15,7 @@ constexpr std::int64_t kQueries = 30;
 constexpr std::int64_t kItems = 50;
 constexpr int kTrials = 10'000;
 
-/// A tile of exact sums, and what its column identity expects.
+/// A tile of exact sums and its column identity.
 class Tile {
  public:
   Tile() : vocabulary_(queries_) {
@@ -30,12 +30,12 @@ class Tile {
     }
   }
 
-  /// A(q,i), between the kernel and its check.
+  /// A(q,i), as between the kernel and its check.
   std::int64_t& sum(std::int64_t query, std::int64_t item) {
     return sums_[static_cast<std::size_t>(query * kItems + item)];
   }
 
-  /// Items of the tile whose check fails.
+  /// The items of the tile whose check fails.
   std::int64_t failures() const {
     std::vector<std::int64_t> columns(kItems, 0);
     for (std::size_t at = 0; at < sums_.size(); ++at) {
@@ -54,7 +54,7 @@ class Tile {
   std::vector<std::int64_t> sums_;
 };
 
-TEST(FlippedSums, AnyBitOfAnySumIsFoundInItsColumnAndInNoOther) {
+TEST(FlippedSums, AnyBitOfAnySumIsFoundInItsColumnAlone) {
   Tile tile;
   test::Random random(3);
   int found = 0;

@@ -24,7 +24,7 @@ Pairs found(const BackendProblem& problem, const PairFilterSpec& spec,
   EXPECT_EQ(sink.disorder, 0);
   EXPECT_EQ(backend->recomputed_tiles(), 0);
   if (work != nullptr) *work = backend->work();
-  backend.reset();  // before its sink
+  backend.reset();  // before its sink is destroyed
   return merged(sink, spec);
 }
 
@@ -54,7 +54,7 @@ std::vector<PairFilterSpec> filters_of(std::vector<float> stored) {
   };
 }
 
-TEST(PairBackend, FindsWhatTheFilterAdmitsInTheWholeMatrix) {
+TEST(PairBackend, FindsThePairsOfTheWholeMatrixThatTheFilterAdmits) {
   for (const FixedPoint format : {kQ26, kQ30, kDotQ26, kDotIntegers}) {
     const BackendProblem problem({90, 3000}, {32, 700}, format);
     const auto matrix = reference(problem.queries.rows, problem.items, format);
@@ -103,7 +103,7 @@ TEST(PairBackend, TiesAreKeptByItem) {
   }
 }
 
-TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
+TEST(PairBackend, BoundsSkipMostOfTheWork) {
   const BackendProblem problem({90, 9000}, {90, 3000});
   const PairFilterSpec spec{.at_least = 0.9f};
   auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec);
@@ -116,7 +116,7 @@ TEST(PairBackend, BoundsLeaveMostOfTheWorkOut) {
   EXPECT_LT(work.candidates, work.cells / 10);
 }
 
-TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
+TEST(PairBackend, RecomputesARowThatIsWrongOnce) {
   const BackendProblem problem({4, 16}, {4, 16});
   const float below_all = std::numeric_limits<float>::denorm_min();
   for (const PairFilterSpec& spec :
@@ -144,11 +144,11 @@ TEST(PairBackend, ComputesARowThatIsWrongOnceAgain) {
   }
 }
 
-TEST(PairBackend, StopsTheRunWhenARowIsWrongTwice) {
+TEST(PairBackend, StopsTheRunWhenARowFailsItsChecksTwice) {
   BackendProblem problem({3, 8}, {3, 8});
   problem.queries.rows =
       quantized_rows(matrix_of(10, {{{3, 1.0}}, {{4, 1.0}}, {{3, 2.0}, {5, 1.0}}}));
-  // a column that stands twice in a row counts twice in a sum, and once in a merge of two rows
+  // a column that occurs twice in a row counts twice in a sum, but once in a merge of two rows
   problem.items = {};
   problem.items.columns = 10;
   for (std::int64_t item = 1; item <= 8; ++item) {

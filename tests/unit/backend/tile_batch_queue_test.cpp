@@ -13,7 +13,7 @@ namespace bulksim {
 
 namespace {
 
-/// Columns of tiles from `first` on, each of `rows` tiles.
+/// Columns of tiles beginning with `first`, each of `rows` tiles.
 ItemChunk chunk(std::int64_t first, std::int64_t columns, std::int64_t rows,
                 std::int64_t tiles_to_come = 0) {
   ItemChunk made;
@@ -25,7 +25,7 @@ ItemChunk chunk(std::int64_t first, std::int64_t columns, std::int64_t rows,
   return made;
 }
 
-/// Takes and finishes all batches; their sizes.
+/// Takes and finishes all batches; returns their sizes.
 std::vector<std::size_t> sizes_of_batches(TileBatchQueue& queue, std::size_t tiles) {
   std::vector<std::size_t> sizes;
   std::vector<TileId> seen;
@@ -52,7 +52,7 @@ TEST(TileBatchQueue, BatchesAreTilesOfOneColumnAndShorterTowardsTheEnd) {
 
   const auto sizes = sizes_of_batches(queue, 30);
 
-  // at most 8, at most half of what is left of all, and no more than is left of the column
+  // at most 8, at most half of all remaining tiles, and at most the rest of the column
   EXPECT_EQ(sizes, (std::vector<std::size_t>{8, 2, 8, 2, 5, 2, 1, 1, 1}));
 }
 
@@ -63,7 +63,7 @@ TEST(TileBatchQueue, WithTilesToComeAColumnIsNotDivided) {
   EXPECT_EQ(sizes_of_batches(queue, 5), (std::vector<std::size_t>{5}));
 }
 
-TEST(TileBatchQueue, AFewTilesGoToAllThreads) {
+TEST(TileBatchQueue, AFewTilesAreSharedByAllThreads) {
   TileBatchQueue queue(4, 9);
   queue.submit(chunk(0, 1, 4));
 
@@ -89,7 +89,7 @@ TEST(TileBatchQueue, SubmitWaitsUntilAllTilesOfAChunkAreDone) {
   EXPECT_EQ(sizes_of_batches(queue, 4), (std::vector<std::size_t>{1, 1, 1, 1}));
 }
 
-TEST(TileBatchQueue, AFailureReachesWhoeverWaits) {
+TEST(TileBatchQueue, AFailureReachesEveryWaitingThread) {
   TileBatchQueue queue(1, 1);
   queue.submit(chunk(0, 1, 1));
   auto waiting = std::async(std::launch::async, [&] { queue.submit(chunk(1, 1, 1)); });

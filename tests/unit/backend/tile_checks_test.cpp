@@ -25,7 +25,7 @@ struct Rows {
     labelled_queries.assign(queries, {0, queries.rows()}, vocabulary);
     labelled_items.assign(items, {0, items.rows()}, vocabulary);
   }
-  /// Sum of A(q,i) over some queries, for each item.
+  /// Sum of A(q,i) over some queries, per item.
   std::vector<std::int64_t> column_sums(RowRange rows) const {
     std::vector<std::int64_t> sums;
     for (std::int64_t item = 0; item < items.rows(); ++item) {
@@ -64,7 +64,7 @@ TEST(ColumnIdentity, FindsEachItemWhoseSumIsOffByOne) {
   EXPECT_EQ(identity.failures(rows.labelled_items, {0, 50}, sums.data()), 2);
 }
 
-TEST(SampledCells, LieInTheTileInTheOrderOfTheirRows) {
+TEST(SampledCells, AreInTheTileInTheOrderOfTheirRows) {
   for (const std::int64_t tile : {0, 1, 99}) {
     const auto cells = sampled_cells(tile, 10, 3000);
 
@@ -92,7 +92,7 @@ TEST(SampledCells, SpreadOverTheTile) {
   EXPECT_TRUE(16 <= left && left <= 48) << left;
 }
 
-TEST(SampleCheck, TellsValuesThatDifferInTheLastBit) {
+TEST(SampleCheck, DistinguishesValuesThatDifferInTheLastBit) {
   const Rows rows;
   const float right = to_cosine(exact_sum(rows.queries, 3, rows.items, 5), inverse_one(kQ26));
 
@@ -100,7 +100,7 @@ TEST(SampleCheck, TellsValuesThatDifferInTheLastBit) {
   EXPECT_FALSE(is_score_of(std::nextafter(right, 2.0f), rows.queries, 3, rows.items, 5, kQ26));
 }
 
-TEST(SampleCheck, TellsMinusZeroFromZero) {
+TEST(SampleCheck, DistinguishesMinusZeroFromZero) {
   const QuantizedRows queries = test::quantized_rows(test::matrix_of(2, {{{0, 1.0}}}));
   const QuantizedRows items = test::quantized_rows(test::matrix_of(2, {{{1, 1.0}}}));
 

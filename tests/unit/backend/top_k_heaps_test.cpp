@@ -12,7 +12,7 @@ namespace bulksim {
 
 namespace {
 
-/// Offers `all` in pieces, and compares the floor after each with a sort of what came before.
+/// Pushes `all` in pieces and compares the floor after each with a sort of the numbers so far.
 void expect_floors(std::int64_t items, std::int64_t count, const std::vector<std::uint64_t>& all,
                    std::size_t piece) {
   constexpr std::int64_t kQuery = 1;
@@ -36,7 +36,7 @@ TEST(TopKHeaps, FloorIsTheLowestOfTheBestSoFar) {
   std::vector<std::uint64_t> random;
   for (std::uint64_t number = 0; number < 700; ++number)
     random.push_back(mix(number, 1));
-  random[300] = ~std::uint64_t{0};  // the highest there can be
+  random[300] = ~std::uint64_t{0};  // the highest possible
   std::vector<std::uint64_t> ascending = random;
   std::ranges::sort(ascending);
   const std::vector<std::uint64_t> descending(ascending.rbegin(), ascending.rend());
@@ -48,7 +48,7 @@ TEST(TopKHeaps, FloorIsTheLowestOfTheBestSoFar) {
   }
 }
 
-TEST(TopKHeaps, TakesNoMemoryForMoreThanThereAreItems) {
+TEST(TopKHeaps, NeedsMemoryForNoMoreThanAllItems) {
   EXPECT_EQ(TopKHeaps::bytes(10, 50, 10'000), TopKHeaps::bytes(10, 50, 50));
 }
 
