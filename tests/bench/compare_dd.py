@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Compares a whole run of `bulksim compute` with plain streams to the same file system.
+"""Compares a whole run of `bulksim compute` with sequential writes to the same file system.
 
     compare_dd.py ITEMS QUERIES FOLDER BULKSIM [--ranks N] [--threads N] [--rounds N]
 
-Each round writes as many bytes as the matrix has with one `dd` a rank, all at once, and then runs
-bulksim with as many ranks into FOLDER. Medians over the rounds of the rate of dd,
-of computing and writing (the phases compute and sync of report.json), and of the whole run.
+Each round writes as many bytes as the matrix has with one `dd` per rank, in parallel, and then runs
+bulksim with as many ranks into FOLDER. Prints medians over the rounds of the rates of dd, of
+computing and writing (the phases compute and sync of report.json), and of the whole run.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MPI = {
 
 
 def dd_seconds(folder, ranks, total):
-    """Seconds of `ranks` streams that write `total` bytes together."""
+    """Seconds in which `ranks` streams write `total` bytes together."""
     paths = [os.path.join(folder, f"stream-{rank}") for rank in range(ranks)]
     blocks = max(1, total // ranks >> 20)
     begin = time.perf_counter()
@@ -37,7 +37,7 @@ def dd_seconds(folder, ranks, total):
     ]
     for stream in streams:
         if stream.wait() != 0:
-            raise SystemExit("dd has failed")
+            raise SystemExit("dd failed")
     seconds = time.perf_counter() - begin
     for path in paths:
         os.remove(path)
@@ -45,7 +45,7 @@ def dd_seconds(folder, ranks, total):
 
 
 def bulksim_run(arguments, output):
-    """Report of one run, and its seconds."""
+    """The report of one run, and its seconds."""
     command = [arguments.bulksim, "compute", arguments.items, arguments.queries, "-o", output, "-q",
                "-j", str(arguments.threads)]
     if arguments.ranks > 1:
@@ -66,12 +66,12 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("bulksim")
     parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1, help="of a rank")
+    parser.add_argument("--threads", type=int, default=1, help="per rank")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
 
     output = os.path.join(arguments.folder, "compare-dd")
-    report, _ = bulksim_run(arguments, output)  # warms memory and page cache
+    report, _ = bulksim_run(arguments, output)  # warms up memory and page cache
     total = report["output_bytes"]
     rates = {"dd": [], "computing and writing": [], "whole run": []}
     for _ in range(arguments.rounds):
@@ -81,7 +81,7 @@ def main():
         rates["computing and writing"].append(total / (phases["compute"] + phases.get("sync", 0)))
         rates["whole run"].append(total / seconds)
     dd = statistics.median(rates["dd"])
-    print(f"{total * 1e-9:.2f} GB, {arguments.ranks} ranks of {arguments.threads} threads, "
+    print(f"{total * 1e-9:.2f} GB, {arguments.ranks} ranks with {arguments.threads} threads each, "
           f"medians of {arguments.rounds}")
     for name, values in rates.items():
         rate = statistics.median(values)

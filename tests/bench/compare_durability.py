@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""What durability costs: pairs of runs with and without it, on one or several file systems.
+"""The cost of durability: pairs of runs with and without it, on one or several file systems.
 
     compare_durability.py ITEMS.csr QUERIES.csr BULKSIM FOLDER... [--threads T] [--pairs N] [--json]
 
-Each pair is a full-matrix run with `--durability=off` (no journal, no lease, nothing synced; checks
-and hashes stay) and one with durability, in alternating order, each into an empty output. Three times
-count: until the program has ended; until the disk has everything (a sync of all file systems
-follows): a program that syncs nothing ends before its output is written, as long as that fits into
-memory; and that of the processors, which other work on the machine disturbs least. Medians over the
-pairs, and of their ratios; one run of each kind before them does not count.
+Each pair is a full-matrix run with `--durability=off` (no journal, no lease, no sync; checks and
+hashes stay) and one with durability, in alternating order, each into an empty output. Three times
+are measured: until the program has ended; until everything is on disk (after a sync of all file
+systems, because a program that does not sync ends before its output is written, as long as it fits
+into memory); and the CPU time, which other work on the machine disturbs least. Prints medians over
+the pairs and of their ratios; the first run of each kind is not counted.
 """
 
 import argparse
@@ -25,17 +25,17 @@ TIMES = ["ended", "on_disk", "processors"]
 
 
 def run(arguments, folder, kind):
-    """Seconds until a run has ended, until all of it is on the disk, and of the processors; its
+    """Seconds until a run has ended and until everything is on disk, its CPU seconds, and its
     bytes."""
     out = pathlib.Path(folder) / f"bulksim-durability-{os.getpid()}"
     command = [arguments.bulksim, "compute", arguments.items, arguments.queries, "-q", "-o", out,
                "--threads", str(arguments.threads), "--max-output", "1T", "--durability", kind]
-    os.sync()  # no run pays for what another one has left behind
+    os.sync()  # no run pays for the unwritten data of another
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
-        raise SystemExit(f"{command} has failed")
+        raise SystemExit(f"{command} failed")
     ended = time.perf_counter() - begin
     os.sync()
     settled = time.perf_counter() - begin

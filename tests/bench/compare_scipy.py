@@ -5,8 +5,8 @@
 
 Each round times bulksim (all queries), then scipy's sparse product `Q @ I.T` and its dense form
 `(Q @ I.T).toarray()` on the first queries, with `I.T` converted to CSR before the clock starts.
-Of two calls of scipy the second counts: the first one pays for memory that the host must supply
-anew. Medians over the rounds, and the ratio of bulksim to both.
+Of two calls of scipy the second counts, because the first one pays for memory that the host must
+supply. Prints medians over the rounds, and the ratio of bulksim to both.
 """
 
 import argparse
@@ -21,19 +21,19 @@ from unit_rows import read_unit_rows
 
 
 def bulksim_rate(arguments):
-    """Median pairs a second of one run, and the kernel that ran."""
+    """Median pairs per second of one run, and the kernel that ran."""
     command = [
         arguments.bulksim, "bench", "kernel", arguments.items, arguments.queries, "--json",
         "--threads", str(arguments.threads), "--simd", arguments.simd, "--repeats", "5",
     ]
     result = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     if result["schema"] != 1 or result["failed_identities"] != 0:
-        raise SystemExit(f"unexpected answer: {result}")
+        raise SystemExit(f"unexpected result: {result}")
     return result["pairs_per_s"], f"{result['simd']}, {result['threads']} threads"
 
 
 def second_call_rate(pairs, product):
-    """Pairs a second of the second of two calls."""
+    """Pairs per second of the second of two calls."""
     product()
     begin = time.perf_counter()
     product()

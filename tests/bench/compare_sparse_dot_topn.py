@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Pairs of bulksim against sparse_dot_topn on the same rows, alternating, medians of the repeats.
+"""Compares the pairs of bulksim and sparse_dot_topn on the same rows: alternating runs, medians.
 
     pip install sparse_dot_topn numpy scipy
     compare_sparse_dot_topn.py PROGRAM [--threads 1] [--repeats 5] [--items 200000] [--cases WORD]
 
-bulksim is the stage that reads the rows, looks for pairs, checks and writes them ("compute"), and in
-brackets the whole command, which also surveys the inputs and merges the result. sparse_dot_topn is
-one call on matrices in memory, the items transposed before. Both keep the same pairs: `wrong` counts
-rows whose sets of scores differ by more than 1e-5.
+The time of bulksim is that of the stage that reads the rows, finds, checks and writes the pairs
+("compute"), and in brackets that of the whole command, which also surveys the inputs and merges the
+result. The time of sparse_dot_topn is that of one call on matrices in memory, the items already
+transposed. Both keep the same pairs: `wrong` counts rows whose scores differ by more than 1e-5.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from sparse_dot_topn import sp_matmul_topn
 
 from unit_rows import read_unit_rows
 
-MOST_PAIRS = 1000  # of a query above the threshold; smaller is faster for sparse_dot_topn
+MOST_PAIRS = 1000  # per query above the threshold; smaller is faster for sparse_dot_topn
 
 
 def timed(call):
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--items", type=int, default=200_000)
-    parser.add_argument("--cases", default="", help="only those with this word in their name")
+    parser.add_argument("--cases", default="", help="only cases with this word in their name")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-"""Rows for libraries to compare with."""
+"""Rows for the libraries that bulksim is compared with."""
 
 import struct
 

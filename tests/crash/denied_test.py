@@ -1,5 +1,5 @@
-"""Outputs and inputs that are not there or not allowed: the right code, one sentence, soon, and
-nothing left behind."""
+"""Missing or forbidden outputs and inputs: the right code and one sentence, soon, and
+no leftovers."""
 
 import os
 
@@ -16,11 +16,11 @@ def wrong_places(bench):
     others.mkdir()
     (others / "data").write_text("something else")
     bench.refuses(others, [73], ["others"])
-    bench.check(os.listdir(others) == ["data"], "a folder of others is left alone")
+    bench.check(os.listdir(others) == ["data"], "a folder with other files is left alone")
 
 
 def no_permission(bench):
-    """The program has an ordinary user's rights, whoever runs the test."""
+    """The program has the rights of an ordinary user, even if root runs the test."""
     if os.geteuid() == 0:
         bench.prefix = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
     parent = bench.folder / "forbidden"
@@ -46,7 +46,7 @@ def no_permission(bench):
                 f"a folder that lost its permissions midway: 77, not {code}")
     bench.check(not (bench.out / "CURRENT").exists(), "and nothing is published")
     staging.chmod(0o700)
-    bench.finishes("after the permissions were there again", ranks=1)
+    bench.finishes("after the permissions were restored", ranks=1)
 
 
 def main():

@@ -1,4 +1,4 @@
-"""A kill at every failpoint: the next run ends with the very bytes of a run that was left alone."""
+"""A kill at every failpoint: the next run ends with the bytes of an undisturbed run."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ from support import Bench, Reader
 
 SEVERAL_TIMES = ["part.after_write", "journal.before_write", "collective"]
 OF_RANK_0 = ["lock", "plan", "attempt", "view", "index", "report", "manifest", "success", "version",
-             "current"]  # files that no other rank touches
+             "current"]  # files that only rank 0 touches
 
 
 def all_points():
@@ -18,11 +18,11 @@ def all_points():
 def main():
     bench = Bench(__doc__)
     points = all_points()
-    bench.check(len(points) >= 25, "there are 25 points and more")
+    bench.check(len(points) >= 25, "there are at least 25 points")
 
     binary = pathlib.Path(bench.program).read_bytes()
     for word in ["BULKSIM_FAILPOINTS", *(point for point in points if "." in point)]:
-        bench.check(word.encode() not in binary, f"the program knows nothing of {word}")
+        bench.check(word.encode() not in binary, f"the program does not contain {word}")
 
     reader = Reader(bench)
     everything = ";".join(f"rank0:{point}=sleep:0" for point in points)
@@ -39,13 +39,13 @@ def main():
                                        points=f"rank0:{point}=kill@{time}")
             claim = f"killed at {point}, time {time} of {last}"
             if bench.check(code == 137 and f"failpoint {point}:" in messages,
-                           f"{claim}: it happens (exit code {code})"):
+                           f"{claim}: the failpoint is reached (exit code {code})"):
                 bench.finishes(claim)
 
     for point in ("part.before_write", "journal.before_write"):
         bench.clear()
         code, _ = bench.run(bench.failpoints, bench.out, points=f"rank1:{point}=torn@5")
-        claim = f"case 48: a write is torn at {point}"
+        claim = f"a write is torn at {point}"
         bench.check(code == 137, f"{claim}: exit code {code}")
         bench.finishes(claim)
     reader.report(bench)

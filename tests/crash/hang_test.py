@@ -25,7 +25,7 @@ DEATHS = {"rank1:tile.write=kill@4": 137, "rank1:tile.write=segv@4": 139,
 
 
 def deadline(bench):
-    """Seconds that no step of a healthy run takes here, and longer ones for the start of MPI."""
+    """Seconds, longer than any step of a healthy run here; the start of MPI gets more."""
     return max(2.0, 3 * bench.pace)
 
 
@@ -61,7 +61,7 @@ def whole_process_stopped(bench):
         errors = bench.errors()
         bench.check(len(errors) == 1 and errors[0]["root_cause"] and
                     errors[0]["rank"] == 1 - rank and errors[0]["exit_code"] == 69,
-                    f"the other rank tells of rank {rank}: {errors}")
+                    f"the other rank reports rank {rank}: {errors}")
         bench.finishes(f"rank {rank} stopped")
 
 
@@ -71,7 +71,7 @@ def slow_is_not_stuck(bench):
     pause = 3000 * deadline(bench) / (TILES / 2)
     code, _ = bench.run(bench.failpoints, bench.out, points=f"rank0:tile.begin=sleep:{pause:.0f}",
                         options=deadlines(bench), seconds=60 + 6 * deadline(bench))
-    bench.check(code == 0, f"a slow rank is waited for, not {code}")
+    bench.check(code == 0, f"the others wait for a slow rank: 0, not {code}")
 
 
 def deaths(bench):

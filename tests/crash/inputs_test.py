@@ -1,4 +1,4 @@
-"""An input that changes while a run reads it: 75 or the matrix of one of both states, no mixture."""
+"""An input that changes during a run: 75, or the matrix of one of the two states, no mixture."""
 
 import os
 import shutil
@@ -8,13 +8,13 @@ from support import Bench, wait_for
 
 ROUNDS = 20
 CHUNKS = ["--chunk", "512"]  # of 6,000 items: 12
-# Number of the read: the survey takes one for the queries and three for the items, 2,048 rows each,
+# Number of the read: the survey reads the queries once and the items three times, 2,048 rows each,
 # and then the queries are read once.
 FIRST_CHUNK = 1 + 3 + 1 + 1
 
 
 class Input:
-    """Items that can be put into two states, by an edit in place or by another file."""
+    """Items with two states, changed by an edit in place or by replacing the file."""
 
     def __init__(self, bench):
         self.path = bench.folder / "changing.csr"
@@ -42,12 +42,12 @@ class Input:
 
 def refused(bench, code, messages, claim):
     bench.check(code == 75, f"{claim}: 75, not {code}")
-    bench.check("has changed since the run began" in messages, f"{claim}: says what has changed")
+    bench.check("has changed since the run began" in messages, f"{claim}: reports what has changed")
     bench.check(not (bench.out / "CURRENT").exists(), f"{claim}: nothing is published")
 
 
 def finishes_edited(bench, reference, claim):
-    """The next run is that of the new input."""
+    """The next run uses the new input."""
     code, _ = bench.run(bench.program, bench.out)
     if bench.check(code == 0, f"{claim}: the next run ends with 0, not {code}"):
         bench.check(bench.differences(reference) == [], f"{claim}: the matrix of the edited input")
@@ -60,7 +60,7 @@ def before_it_is_read(bench, source, reference):
         source.restore()
         process = bench.start(bench.failpoints, bench.out, ranks=1, options=CHUNKS,
                               points=f"rank0:input.read=sleep:1500@{read}")
-        bench.check(wait_for(lambda: "failpoint" in bench.messages()), "it is about to read")
+        bench.check(wait_for(lambda: "failpoint" in bench.messages()), "the run is about to read")
         source.edit()
         refused(bench, *bench.end(process), f"edited before read {read}")
         finishes_edited(bench, reference, f"edited before read {read}")
@@ -81,7 +81,7 @@ def at_random_times(bench, source, reference):
         claim = f"round {number}, {change.__name__}"
         if code == 0:
             bench.check(bench.differences() == [] or bench.differences(reference) == [],
-                        f"{claim}: the matrix of one of both states")
+                        f"{claim}: the matrix of one of the two states")
         else:
             refused(bench, code, messages, claim)
         finishes_edited(bench, reference, claim)
@@ -94,7 +94,7 @@ def main():
     source.replace()
     reference = bench.folder / "reference_of_edited"
     code, _ = bench.run(bench.program, reference, ranks=1)
-    bench.check(code == 0, "the edited input is whole")
+    bench.check(code == 0, "the edited input is valid")
     bench.out = reference
     bench.check(bench.differences() != [], "and has another matrix")
     bench.out = bench.folder / "out"

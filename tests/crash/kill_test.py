@@ -1,4 +1,4 @@
-"""SIGKILL of any process at any time: the same command goes on and ends with the same bytes."""
+"""SIGKILL of any process at any time: the same command resumes and ends with the same bytes."""
 
 import os
 import signal
@@ -23,8 +23,8 @@ def kill(bench, launcher, whom):
     try:
         launcher.wait(30)
     except subprocess.TimeoutExpired:
-        # A rank that dies while it connects can block mpirun's PMIx server on its way out: a lock of
-        # Open MPI, which the batch system ends like this.
+        # A rank that dies while it connects can block mpirun's PMIx server during its exit: a
+        # deadlock of Open MPI, which a batch system ends in the same way.
         print(f"mpirun is blocked after a kill of {whom}", flush=True)
         os.killpg(launcher.pid, signal.SIGKILL)
         launcher.wait()
@@ -32,7 +32,7 @@ def kill(bench, launcher, whom):
 
 
 def journalled(bench):
-    """Tiles that the journals on disk name: what a kill may not lose."""
+    """Number of tiles in the journals on disk: a kill must not lose them."""
     tiles = set()
     for path in bench.out.glob("staging/*/journal/a*-r*"):
         data = path.read_bytes()
@@ -54,7 +54,7 @@ def random_kills(bench, seconds):
         launcher = bench.start(bench.program, bench.out, ranks=bench.random.choice(RANKS[1:]))
         time.sleep(bench.random.uniform(0, seconds))
         running = launcher.poll() is None
-        bench.check(kill(bench, launcher, whom), f"every rank is gone after a kill of {whom}")
+        bench.check(kill(bench, launcher, whom), f"every rank has ended after a kill of {whom}")
         counts[whom] = counts.get(whom, 0) + running
         disturbed += running
         if number % 4 == 3:
@@ -65,9 +65,9 @@ def random_kills(bench, seconds):
             bench.check(before == 0 or resumed == before,
                         f"all {before} journalled tiles are resumed, not {resumed}")
             bench.clear()
-    bench.check(disturbed == kills, f"kills came in time, {disturbed} of {kills}")
+    bench.check(disturbed == kills, f"kills before the end of the run: {disturbed} of {kills}")
     reader.report(bench)
-    print(f"kills in time: {counts}", flush=True)
+    print(f"kills before the end: {counts}", flush=True)
 
 
 def other_rank_counts(bench):
@@ -84,7 +84,7 @@ def main():
     bench = Bench(__doc__)
     random_kills(bench, bench.pace)
     other_rank_counts(bench)
-    bench.check(len(files_of(bench.reference)) > 4, "the reference is a whole version")
+    bench.check(len(files_of(bench.reference)) > 4, "the reference is a complete version")
     bench.done()
 
 

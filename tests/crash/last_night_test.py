@@ -1,4 +1,4 @@
-"""Whatever becomes of tonight's run, the version of last night stays whole and current."""
+"""However tonight's run fails, the version of last night stays complete and current."""
 
 import shutil
 import signal
@@ -6,7 +6,7 @@ import subprocess
 
 from support import Bench, wait_for, wait_for_ranks
 
-FAILURES = [  # of one rank: the point, and the exit code
+FAILURES = [  # of one rank: the failpoint, and the exit code
     ("rank0:plan.before_link=kill", 137),
     ("rank0:part.before_sync=error:28", 74),
     ("rank1:part.before_write=error:28@3", 74),
@@ -33,7 +33,7 @@ REFUSALS = [  # options, and the exit code
 
 
 class LastNight:
-    """The current version, as it was published before anything failed."""
+    """The current version as published before any failure."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -42,12 +42,12 @@ class LastNight:
                         "300", "-q", "-o", items], check=True)
         tonight, bench.items = bench.items, bench.folder / "more_items.csr"
         code, _ = bench.run(bench.program, bench.out)
-        bench.check(code == 0, "last night went well")
+        bench.check(code == 0, "the run of last night succeeds")
         bench.items = tonight
         self.facts = self.look()
 
     def look(self):
-        """Where CURRENT leads, and inode, size and time of every file there."""
+        """The target of CURRENT, and inode, size and time of every file there."""
         version = (self.bench.out / "CURRENT").resolve(strict=True)
         files = {str(path): path.lstat() for path in sorted(version.rglob("*"))}
         return version, {path: (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -89,7 +89,7 @@ def main():
         bench.check(code == expected and "failpoint" in messages,
                     f"{points}: {expected}, not {code}")
         last_night.is_whole_after(points)
-    bench.finishes("after all that")
+    bench.finishes("after all failures")
     bench.check(last_night.facts[0].exists(), "and the version of last night is kept")
     bench.done()
 

@@ -1,4 +1,4 @@
-"""Memory or threads that cannot be had end the run with 71 and one sentence; the next one goes on."""
+"""Too little memory or too few threads: 71 and one sentence; the next run resumes."""
 
 import os
 
@@ -9,7 +9,7 @@ MIB = 1 << 20
 
 
 def limited(bench, most):
-    """A run alone that may map so many bytes."""
+    """A run of one process that may map at most `most` bytes."""
     bench.prefix = ["prlimit", f"--as={most}"]
     code, messages = bench.run(bench.program, bench.out, ranks=1)
     bench.prefix = []
@@ -17,7 +17,7 @@ def limited(bench, most):
 
 
 def starts(bench, most):
-    """Whether the libraries of the program fit at all."""
+    """Whether the program can be loaded within this limit."""
     return os.system(f"prlimit --as={most} {bench.program} --version >/dev/null 2>&1") == 0
 
 
@@ -36,8 +36,8 @@ def main():
         bench.check(code in (0, 71), f"{most} bytes: 71, not {code}")
         if code == 71:
             bench.check("error: " in messages.splitlines()[-1], f"{most} bytes: one sentence")
-            bench.finishes(f"after {most} bytes were too few", ranks=1)
-    bench.check(codes.get(71, 0) > 0, f"some runs had too little: {codes}")
+            bench.finishes(f"after a limit of {most} bytes", ranks=1)
+    bench.check(codes.get(71, 0) > 0, f"some runs did not have enough memory: {codes}")
     print(codes)
     bench.done()
 

@@ -1,4 +1,4 @@
-"""One job an output: of several starters one runs, and a finished result stays as it is."""
+"""One job per output: of several starters one runs, and a finished result stays unchanged."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ STARTERS = 5
 
 
 def starters(bench):
-    """All start at once; those that lose have 5 s and change nothing."""
+    """All start at the same time; all but one end within 5 s and change nothing."""
     for number in range(ROUNDS):
         bench.clear()
         environment = dict(os.environ, BULKSIM_FAILPOINTS="rank0:tile.begin=sleep:60000@2")
@@ -37,7 +37,7 @@ def starters(bench):
 
 
 def owner_that_dies(bench):
-    """Everything is killed: the same command goes on at once."""
+    """Everything is killed: the same command resumes at once."""
     bench.clear()
     owner = StoppedOwner(bench, "dead")
     owner.is_left_alone()
@@ -50,7 +50,7 @@ def owner_that_dies(bench):
     with owner.at_work():
         bench.finishes("after all were killed")
     bench.check(time.monotonic() - start < 10 + 2 * bench.pace,
-                "the lease of the dead is taken over at once")
+                "the lease of the killed run is taken over at once")
 
 
 def finished(bench):
@@ -67,7 +67,7 @@ def finished(bench):
     code, _ = bench.run(bench.program, bench.out, options=["--recompute"])
     versions = sorted(path.name for path in (bench.out / "versions").iterdir())
     bench.check(code == 0 and len(versions) == 2, f"--recompute makes a version: {versions}")
-    bench.check(bench.differences() == [], "of the same bytes")
+    bench.check(bench.differences() == [], "with the same bytes")
     verified = subprocess.run([bench.program, "verify", bench.out, "--against",
                                bench.items, bench.queries],
                               stdout=subprocess.DEVNULL)

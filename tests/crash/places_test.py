@@ -1,6 +1,6 @@
-"""Disks that cannot be written: the right code, one sentence, soon, and nothing left behind.
+"""Disks that cannot be written: the right code and one sentence, soon, and no leftovers.
 
-The file systems are mounted in a namespace of this test alone.
+The file systems are mounted in a private namespace of this test.
 """
 
 import os
@@ -13,14 +13,14 @@ NEEDED = 16_300_000  # bytes of the output
 
 
 def enter_namespace():
-    """Runs this test again where it may mount; says so where that is not allowed."""
+    """Restarts this test in a namespace where it may mount; skips it if that is not allowed."""
     if os.environ.get("BULKSIM_IN_NAMESPACE"):
         return
     os.environ["BULKSIM_IN_NAMESPACE"] = "1"
-    for unshare in (["unshare", "-rm"], ["unshare", "-m"]):  # the second for root alone
+    for unshare in (["unshare", "-rm"], ["unshare", "-m"]):  # the second works only for root
         if subprocess.run([*unshare, "true"], capture_output=True).returncode == 0:
             os.execvp("unshare", [*unshare, sys.executable, *sys.argv])
-    print("skipped: this machine lets this user have no mount namespace")
+    print("skipped: this user cannot create a mount namespace on this machine")
     sys.exit(0)
 
 
@@ -37,7 +37,7 @@ def disks_too_small(bench):
         bench.check(not (place / "out/CURRENT").exists(), f"{percent} %: nothing is published")
         subprocess.run(["mount", "-o", "remount,size=200m", place], check=True)
         bench.out = place / "out"
-        bench.finishes(f"after {percent} % of the space was there", ranks=1)
+        bench.finishes(f"after only {percent} % of the space was available", ranks=1)
 
 
 def read_only(bench):

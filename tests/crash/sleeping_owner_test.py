@@ -1,4 +1,4 @@
-"""A run that is stopped for a minute, and one that is taken for dead meanwhile."""
+"""A run that is suspended for a minute, and one whose lease is taken over meanwhile."""
 
 import json
 import signal
@@ -9,18 +9,18 @@ from support import Bench
 
 
 def owner_that_sleeps(bench, owner):
-    """Whose host answers keeps its output, however long it stands still."""
+    """A run on a host that responds keeps its output, however long it is suspended."""
     time.sleep(max(0.0, owner.since + 60 - time.monotonic()))
     owner.is_left_alone()
     owner.signal(signal.SIGCONT)
     code = owner.end()
     with owner.at_work():
-        bench.check(code == 0, f"woken after 60 s it goes on and ends with 0, not {code}")
+        bench.check(code == 0, f"continued after 60 s, it ends with 0, not {code}")
         bench.check(bench.differences() == [], "with the same bytes")
 
 
 def owner_that_lost_its_lease(bench):
-    """To another host 30 s of silence are the end; the owner notices when it wakes up."""
+    """Another host takes the lease over after 30 s without renewal; the owner notices on waking."""
     owner = StoppedOwner(bench, "lost")
     lease = owner.out / "LOCK"
     other = json.loads(lease.read_text())
@@ -32,7 +32,7 @@ def owner_that_lost_its_lease(bench):
     code = owner.end()
     bench.check(code == 73, f"a run that has lost its lease ends with 73, not {code}")
     bench.check(not (owner.out / "CURRENT").exists(), "and publishes nothing")
-    bench.check(json.loads(lease.read_text())["token"] == "0" * 32, "the lease stays the other's")
+    bench.check(json.loads(lease.read_text())["token"] == "0" * 32, "the other keeps the lease")
 
 
 def main():

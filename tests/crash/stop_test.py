@@ -1,15 +1,15 @@
-"""Signals and time limits end a run in good order, and the next one goes on from there."""
+"""Signals and time limits end a run cleanly, and the next one resumes."""
 
 import signal
 import time
 
 from support import TILES, Bench, is_alive, wait_for, wait_for_ranks
 
-SLOW = "rank*:tile.begin=sleep:25"  # two ranks take 0.8 s and more
+SLOW = "rank*:tile.begin=sleep:25"  # two ranks take at least 0.8 s
 
 
 def stopped_at_random_times(bench, number, rounds):
-    """Every round goes on where the one before was stopped; a finished one begins anew."""
+    """Every round resumes the previous one; after a finished run it begins from the start."""
     bench.clear()
     codes = []
     for attempt in range(rounds):
@@ -39,11 +39,11 @@ def time_limit(bench):
                                points=f"rank*:tile.begin=sleep:{pause:.0f}",
                                options=["--max-hours", str(limit / 3600)], seconds=10 * limit)
     bench.check(code == 75 and "stopped at" in messages, f"--max-hours gives 75, not {code}")
-    seconds = time.monotonic() - start  # with what launcher and MPI take, and the tiles at work
+    seconds = time.monotonic() - start  # includes launcher, MPI and the current tiles
     bench.check(seconds < 2 * limit + bench.pace,
                 f"--max-hours of {limit:.1f} s ends the run in time, not after {seconds:.1f} s")
     errors = bench.errors()
-    bench.check([error["exit_code"] for error in errors] == [75], "the error file says so")
+    bench.check([error["exit_code"] for error in errors] == [75], "the error file contains 75")
     bench.finishes("after --max-hours")
 
 
@@ -58,7 +58,7 @@ def in_a_hurry(bench):
     start = time.monotonic()
     code, _ = bench.end(process)
     bench.check(code == 75, f"a second SIGUSR1 gives 75, not {code}")
-    bench.check(time.monotonic() - start < 10, "a second SIGUSR1 waits for no tile")
+    bench.check(time.monotonic() - start < 10, "a second SIGUSR1 does not wait for a tile")
     bench.finishes("after two signals")
 
 

@@ -1,4 +1,4 @@
-"""A run that has an output and stands still."""
+"""A suspended run that owns an output."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from support import wait_for, wait_for_ranks
 
 
 def snapshot(out):
-    """Name, inode, size and time of every file but the lease, which its holder renews."""
+    """Name, inode, size and time of every file except the lease, which its owner renews."""
     facts = {}
     for path in sorted(out.rglob("*")):
         if path.is_file() and not path.name.startswith("LOCK"):
@@ -20,7 +20,7 @@ def snapshot(out):
 
 
 class StoppedOwner:
-    """A run that stands still in the middle of its tiles, in an output of its own."""
+    """A run that is suspended in the middle of its tiles, in its own output."""
 
     def __init__(self, bench, name):
         self.bench = bench
@@ -32,12 +32,12 @@ class StoppedOwner:
             self.ranks = list(wait_for_ranks(self.process, 2).values())
             wait_for(lambda: "failpoint" in bench.messages())
         self.signal(signal.SIGSTOP)
-        time.sleep(0.3)  # until they stand still
+        time.sleep(0.3)  # until they have stopped
         self.since = time.monotonic()
 
     @contextlib.contextmanager
     def at_work(self):
-        """The bench looks at this output, and at what this run has said."""
+        """The bench uses this output and the messages of this run."""
         before = self.bench.out, self.bench.log
         self.bench.out, self.bench.log = self.out, self.log
         yield

@@ -1,4 +1,4 @@
-"""What the tests of crashes share: inputs, runs under mpirun, and the comparison of results.
+"""Shared by the crash tests: inputs, runs under mpirun, and the comparison of results.
 
 Each test takes --work, --program and --failpoints (the program that fails on purpose), --seed, and
 --long for more rounds of what happens at random times.
@@ -22,7 +22,7 @@ TILES = 60
 
 
 class Bench:
-    """A folder with inputs, and the result of a run that nothing has disturbed."""
+    """A folder with inputs, and the result of an undisturbed run."""
 
     def __init__(self, description):
         parser = argparse.ArgumentParser(description=description)
@@ -42,7 +42,7 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.failures = 0
-        self.prefix = []  # of a program that runs alone
+        self.prefix = []  # command prefix of a program without mpirun
         self.log = self.folder / "messages"
         subprocess.run([self.program, "generate", "titles43", "--items", "6000", "--queries", "300",
                         "-q", "-o", self.folder / "in"], check=True)
@@ -55,7 +55,7 @@ class Bench:
         self.pace = self.seconds_of_a_run()
 
     def seconds_of_a_run(self):
-        """What a run on two ranks takes on this machine: bounds are given with it to spare."""
+        """Seconds of a run on two ranks on this machine; time limits are multiples of it."""
         start = time.monotonic()
         self.finishes("an undisturbed run")
         self.clear()
@@ -67,7 +67,7 @@ class Bench:
                 *options]
 
     def start(self, program, out, ranks=2, points="", options=()):
-        """A run at work; its messages go to a file."""
+        """Starts a run; its messages go to a file."""
         environment = dict(os.environ, BULKSIM_FAILPOINTS=points,
                            BULKSIM_FAILPOINT_SEED=str(self.random.randrange(2**32)))
         with open(self.log, "wb") as messages:
@@ -76,7 +76,7 @@ class Bench:
                                     start_new_session=True)
 
     def end(self, process, seconds=60):
-        """Its exit code (128 + signal as a shell says) and its messages."""
+        """Its exit code (128 + signal, as in a shell) and its messages."""
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -92,7 +92,7 @@ class Bench:
         return self.log.read_text(errors="replace")
 
     def clear(self):
-        """All at once, so that no reader finds half of it."""
+        """Removes the output atomically, so that no reader finds a part of it."""
         gone = self.out.with_name(self.out.name + ".gone")
         if self.out.exists():
             self.out.rename(gone)
@@ -105,21 +105,22 @@ class Bench:
         return holds
 
     def finishes(self, claim, ranks=2):
-        """The same command, undisturbed, ends with the very bytes of the reference."""
+        """The same command, undisturbed, ends with the bytes of the reference."""
         code, _ = self.run(self.program, self.out, ranks)
         return (self.check(code == 0, f"{claim}: the next run ends with 0, not {code}") and
                 self.check(self.differences() == [],
                            f"{claim}: the same bytes, but {self.differences()}"))
 
     def refuses(self, out, codes, words):
-        """The messages end in one sentence with these words, soon."""
+        """The run fails soon, and its messages end with one sentence that contains these words."""
         seconds = max(2.0, 2 * self.pace)
         start = time.monotonic()
         code, messages = self.run(self.program, out, ranks=1, options=["--max-output", "1G"])
         taken = time.monotonic() - start
         self.check(code in codes, f"{out}: one of {codes}, not {code}")
         last = messages.splitlines()[-1] if messages else ""
-        self.check("error: " in last and all(word in last for word in words), f"{out}: says {words}")
+        self.check("error: " in last and all(word in last for word in words),
+                   f"{out}: prints {words}")
         self.check(taken < seconds, f"{out}: within {seconds:.0f} s, not {taken:.1f} s")
 
     def differences(self, reference=None):
@@ -138,7 +139,7 @@ class Bench:
 
 
 class Reader(threading.Thread):
-    """Follows CURRENT of a bench all the time; what it shows must be whole."""
+    """Reads CURRENT of a bench continuously; the version must always be complete."""
 
     def __init__(self, bench):
         super().__init__(daemon=True)
@@ -155,18 +156,18 @@ class Reader(threading.Thread):
             except OSError:
                 continue
             missing = what_is_missing(version)
-            if missing and version.exists():  # and not removed for the next round
+            if missing and version.exists():  # and was not removed for the next round
                 self.violations.append((version, missing))
             self.looks += 1
 
     def report(self, bench):
         bench.check(self.looks > 0 and not self.violations,
-                    f"a reader never saw half a version: {self.violations[:3]}")
-        print(f"looks of the reader: {self.looks}", flush=True)
+                    f"a reader never saw an incomplete version: {self.violations[:3]}")
+        print(f"reads of CURRENT: {self.looks}", flush=True)
 
 
 def what_is_missing(version):
-    """Files that a whole version has and this one has not, or not with their size."""
+    """Files of a complete version that are missing here or have another size."""
     try:
         files = json.loads((version / "MANIFEST.json").read_text())["files"]
     except (OSError, ValueError):
@@ -185,14 +186,14 @@ def size_of(path):
 
 
 def files_of(out):
-    """The files of the current version but the report, which holds times."""
+    """The files of the current version except the report, which contains times."""
     version = (out / "CURRENT").resolve(strict=True)
     return {str(path.relative_to(version)): path for path in version.rglob("*")
             if path.is_file() and not path.name.startswith("report.")}
 
 
 def ranks_of(launcher):
-    """Process numbers by rank, of the processes that mpirun has started."""
+    """Process ids by rank, of the processes that mpirun has started."""
     ranks = {}
     for task in pathlib.Path(f"/proc/{launcher.pid}/task").glob("*/children"):
         for child in task.read_text().split():
@@ -218,7 +219,7 @@ def listens(process):
 
 
 def is_alive(process):
-    """Not gone, and no zombie that nobody reaps."""
+    """Whether the process exists and is not a zombie."""
     try:
         return ") Z " not in pathlib.Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -235,7 +236,7 @@ def wait_for(condition, seconds=20.0):
 
 
 def wait_for_ranks(launcher, count):
-    """Their process numbers, once all listen to signals."""
+    """The process ids by rank, once all handle signals."""
     wait_for(lambda: launcher.poll() is not None or
              (len(ranks_of(launcher)) == count and all(map(listens, ranks_of(launcher).values()))))
     return ranks_of(launcher)

@@ -1,4 +1,4 @@
-"""Calls on files that fail or fall short by chance: never a wrong byte, and 0 or 74 in the end."""
+"""File calls that fail or transfer less at random: no wrong byte, and exit code 0 or 74."""
 
 from support import Bench
 
@@ -25,7 +25,7 @@ def main():
         codes[code] = codes.get(code, 0) + 1
         if kind == "short" or (kind == f"error:{EINTR}" and "sync" not in point
                                and "rename" not in point):
-            bench.check(code == 0, f"{points}: carried on, not {code}")
+            bench.check(code == 0, f"{points}: the run continues, not {code}")
         bench.check(code in (0, 74), f"{points}: 0 or 74, not {code}")
         if code == 0:
             bench.check(bench.differences() == [], f"{points}: {bench.differences()}")

@@ -1,4 +1,4 @@
-"""Values that come out wrong: computed again once, and the end of the run at the second time."""
+"""Wrong values: the tile is recomputed once; a second failure ends the run."""
 
 import json
 import socket
@@ -14,14 +14,14 @@ def wrong_once(bench):
     bench.check(code == 0, f"wrong once: 0, not {code}")
     bench.check(bench.differences() == [], f"wrong once: the same bytes, {bench.differences()}")
     report = json.loads((bench.out / "CURRENT" / "report.json").read_text())
-    bench.check(report["tiles"]["recomputed"] == 1, f"the report tells of it: {report['tiles']}")
+    bench.check(report["tiles"]["recomputed"] == 1, f"the report counts it: {report['tiles']}")
 
 
 def wrong_twice(bench):
     bench.clear()
     code, messages = bench.run(bench.failpoints, bench.out, points=SPOILED)
     bench.check(code == 70, f"wrong twice: 70, not {code}")
-    bench.check("failed its checks twice on host" in messages, "the sentence says so")
+    bench.check("failed its checks twice on host" in messages, "the message reports it")
     bench.check(not (bench.out / "CURRENT").exists(), "nothing is published")
     roots = [error for error in bench.errors() if error["root_cause"]]
     bench.check(len(roots) == 1 and roots[0]["exit_code"] == 70 and roots[0]["rank"] == 1 and

@@ -1,4 +1,4 @@
-// Checks and measures the CUDA backend on the device of this machine. Needs nothing but CUDA.
+// Checks and measures the CUDA backend on the device of this machine. Needs only CUDA.
 //
 //   device_check check            every bit of some small matrices against a merge of their rows
 //   device_check bench [small]    a table of rates, and the same as JSON on standard output
@@ -23,7 +23,7 @@ extern "C" bulksim::SimilarityBackend* bulksim_make_cuda_backend(
 namespace bulksim {
 namespace {
 
-/// Looks at every cell, or at nothing; either way it counts.
+/// Counts tiles and, if requested, checks every cell.
 class CountingSink final : public TileSink {
  public:
   using Look = std::int64_t (*)(const void* context, const TileStripe& stripe);
@@ -105,7 +105,7 @@ std::int64_t count_wrong(const void* context, const TileStripe& stripe) {
   return wrong;
 }
 
-/// Small matrices around the edges of warps, blocks and tiles; true when all are right.
+/// Checks small matrices around the edges of warps, blocks and tiles; true if all are right.
 bool check() {
   struct Case {
     std::string_view preset;
@@ -148,7 +148,7 @@ double time_pipeline(const Problem& problem) {
   return watch.seconds();
 }
 
-/// A table; whether the score kernel was right.
+/// Prints a table; returns whether the score kernel was right.
 bool log_failure(const CudaKernelRates& rates) {
   const CudaContender& ours = rates.contenders.front();
   std::fprintf(stderr, "  %s; copies to the host %.1f GB/s; inverting %.2f ms\n",
@@ -185,7 +185,7 @@ std::string to_json(const CudaKernelRates& rates) {
   return json + "]}";
 }
 
-/// Without its functions where there is no library.
+/// The functions of cuSPARSE; all null if there is no library.
 cuda::CusparseCalls load_cusparse() {
   try {
     return cuda::load_cusparse();
@@ -195,7 +195,7 @@ cuda::CusparseCalls load_cusparse() {
   }
 }
 
-/// The table of rates; whether everything was right.
+/// Prints the rates; returns whether everything was right.
 bool bench(bool small) {
   bool right = true;
   struct Case {

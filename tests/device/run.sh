@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Checks and measures the CUDA backend on this machine: correctness bit by bit, compute-sanitizer on
-# small sizes where it is installed, then the table of rates. At most 8 minutes.
+# Checks and measures the CUDA backend on this machine: correctness of every bit, compute-sanitizer on
+# small sizes (if installed), then the table of rates. Takes at most 8 minutes.
 #
-#   bash tests/device/run.sh [OUT]     OUT (default build/device) holds device_check, the logs, bench.json
+#   bash tests/device/run.sh [OUT]     OUT (default: build/device) contains device_check, logs and bench.json
 #
-# A device_check that lies in OUT is used as it is; otherwise it is built, which needs nvcc, cmake, g++
+# An existing device_check in OUT is used unchanged; otherwise it is built, which needs nvcc, cmake, g++
 # and xxhash.h.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ if [[ -x $sanitizer ]]; then
     tail -n 1 "$out/$tool.log"
   done
 else
-  echo "== compute-sanitizer is not installed here: left out"
+  echo "== compute-sanitizer is not installed: skipped"
 fi
 
 echo "== rates"

@@ -1,4 +1,4 @@
-"""The whole job on the emulated device: the very bytes that the processors give.
+"""Whole jobs on the emulated device: byte-identical to the CPU backend.
 
   cuda_job_test.py --program P --failpoints P --emulated FOLDER --work FOLDER
 """
@@ -36,7 +36,7 @@ class Bench:
 
     def run(self, out, *options, ranks=1, emulated=True, program=None, points="",
             command="compute"):
-        """The exit code and the standard output; messages are in `errors`. Not emulated: no device."""
+        """Exit code and standard output; messages are in `errors`. Not emulated: no device."""
         launcher = ["mpirun", "-q", "-n", str(ranks)] if ranks > 1 else []
         environment = dict(os.environ, BULKSIM_FAILPOINTS=points)
         if emulated:
@@ -67,17 +67,17 @@ class Bench:
 
 def full_matrix(bench):
     bench.run("cpu", "--backend", "cpu")
-    bench.check(bench.report("cpu")["devices"] == [], "the processors are no device")
+    bench.check(bench.report("cpu")["devices"] == [], "the CPU is not a device")
     for ranks in (1, 2):
         out = f"cuda{ranks}"
         code, _ = bench.run(out, "--backend", "cuda", ranks=ranks)
-        bench.check(code == 0 and bench.same(out, "cpu"), f"{ranks} ranks give the bytes of the CPU")
+        bench.check(code == 0 and bench.same(out, "cpu"), f"{ranks} ranks: the bytes of the CPU")
         bench.check(f"computing on {DEVICE}" in bench.errors, "the log names the device")
         devices = bench.report(out)["devices"]
         bench.check(len(devices) == ranks and DEVICE in devices[0], "the report names each device")
         bench.check(bench.report(out)["backend"].startswith("cuda ("), "the report names the backend")
         bench.check(bench.errors.count("ranks share a device") == ranks - 1,
-                    "ranks that share a device are told of MPI, once")
+                    "ranks that share a device log once that MPI is used")
     shown = subprocess.run([bench.arguments.program, "show", bench.folder / "cuda1"],
                            capture_output=True, text=True).stdout
     bench.check(f"computed by cuda ({DEVICE}" in shown, "show names the device")
@@ -85,12 +85,12 @@ def full_matrix(bench):
 
 def choice(bench):
     code, _ = bench.run("auto")
-    bench.check(code == 0 and DEVICE in bench.report("auto")["backend"], "auto takes a device")
+    bench.check(code == 0 and DEVICE in bench.report("auto")["backend"], "auto selects a device")
     _, cuda = bench.run("plan", "--json", command="plan")
     _, cpu = bench.run("plan", "--json", "--backend", "cpu", command="plan")
     cuda, cpu = json.loads(cuda), json.loads(cpu)
     bench.check((cuda["backend"], cpu["backend"]) == ("cuda", "cpu"), "plan names the backend")
-    bench.check(cuda["plan_id"] == cpu["plan_id"], "the backend is no part of the plan")
+    bench.check(cuda["plan_id"] == cpu["plan_id"], "the backend is not part of the plan")
 
 
 def without_device(bench):
@@ -101,7 +101,7 @@ def without_device(bench):
                 "auto logs once that it uses the CPU, without the reason")
     code, _ = bench.run("none2", "--backend", "cuda", "-q", emulated=False)
     bench.check(code == 69 and len(bench.errors.splitlines()) == 1 and
-                "--backend cpu" in bench.errors, "cuda without a device is 69 and one sentence")
+                "--backend cpu" in bench.errors, "cuda without a device: 69 and one sentence")
 
 
 def resumed(bench):
@@ -109,8 +109,8 @@ def resumed(bench):
                         points="rank0:tile.finish=kill@7")
     bench.check(code == -9, "a run on the CPU is killed")
     code, _ = bench.run("mixed", "--backend", "cuda")
-    bench.check(code == 0 and bench.same("mixed", "cpu"), "the device finishes what the CPU began")
-    bench.check(bench.report("mixed")["tiles"]["resumed"] > 0, "and keeps what was done")
+    bench.check(code == 0 and bench.same("mixed", "cpu"), "the device resumes the run of the CPU")
+    bench.check(bench.report("mixed")["tiles"]["resumed"] > 0, "and keeps its tiles")
 
 
 def modes(bench):
@@ -121,7 +121,7 @@ def modes(bench):
         bench.run(name + "-cpu", "--backend", "cpu", *options)
         code, _ = bench.run(name + "-cuda", "--backend", "cuda", *options)
         bench.check(code == 0 and bench.same(name + "-cuda", name + "-cpu"),
-                    f"{name} gives the bytes of the CPU")
+                    f"{name}: the bytes of the CPU")
         bench.check(DEVICE in bench.report(name + "-cuda")["backend"], f"{name} runs on the device")
 
 

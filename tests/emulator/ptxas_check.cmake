@@ -1,12 +1,12 @@
-# Fails when a kernel needs more registers than its budget, spills, keeps anything in local memory, or
-# holds float code whose rounding is not pinned. Prints a table.
+# Fails when a kernel needs more registers than its budget, spills, uses local memory, or contains float
+# code whose rounding is not pinned. Prints a table.
 #
 #   cmake -DROOT=<project> -DNVCC=<nvcc> -DWORK=<folder> -P ptxas_check.cmake
 cmake_minimum_required(VERSION 3.25)
 
-# A budget keeps the blocks that the launch shapes count on: 26 warps of the score kernel are one block
-# of 832 threads (65,536 / 832 = 78 registers), three blocks of the long-row kernel are 768 threads
-# (85), and two to four blocks of the others share a multiprocessor.
+# The budgets allow the blocks of the launch shapes: 26 warps of the score kernel are one block of 832
+# threads (65,536 / 832 = 78 registers), three blocks of the long-row kernel are 768 threads (85), and
+# two to four blocks of the others share a multiprocessor.
 set(budgets
   score_kernel    72
   long_row_kernel 80
@@ -49,7 +49,7 @@ foreach(file IN LISTS files)
         message(STATUS "sm_${architecture} ${kernel}: ${registers} of ${budget} registers")
         math(EXPR kernels "${kernels} + 1")
         if(registers GREATER budget)
-          message(SEND_ERROR "${kernel} needs ${registers} registers on sm_${architecture} (${budget})")
+          message(SEND_ERROR "${kernel} needs ${registers} registers on sm_${architecture} (budget: ${budget})")
         endif()
       endif()
     endforeach()
@@ -58,9 +58,9 @@ foreach(file IN LISTS files)
     -o ${WORK}/kernel.ptx COMMAND_ERROR_IS_FATAL ANY)
   file(STRINGS ${WORK}/kernel.ptx unpinned REGEX "\\.(ftz|approx)")
   if(unpinned)
-    message(SEND_ERROR "${file}.cu holds float code whose rounding is not pinned: ${unpinned}")
+    message(SEND_ERROR "${file}.cu contains float code whose rounding is not pinned: ${unpinned}")
   endif()
 endforeach()
 if(kernels LESS 50)
-  message(FATAL_ERROR "only ${kernels} kernels were seen")
+  message(FATAL_ERROR "only ${kernels} kernels were found")
 endif()

@@ -80,7 +80,7 @@ class Reader(unittest.TestCase):
                 np.testing.assert_array_equal(items, order[:7])
                 np.testing.assert_array_equal(scores, self.matrix[query][order[:7]])
 
-    def test_a_column_is_what_rows_hold_for_the_item(self):
+    def test_a_column_contains_the_values_of_the_rows_for_the_item(self):
         item = int(np.argmax(self.matrix.max(axis=0)))
         queries, scores = bulksim.open("full").column(item)
         np.testing.assert_array_equal(scores, self.matrix[:, item])
@@ -96,7 +96,7 @@ class Reader(unittest.TestCase):
             np.testing.assert_array_equal(matrix[:], self.matrix.astype(np.float16))
             np.testing.assert_array_equal(bulksim.open(place).row(3)[1], matrix[3])
 
-    def test_show_tells_the_strongest_pairs_of_a_result_with_pairs(self):
+    def test_show_prints_the_strongest_pairs_of_a_result_with_pairs(self):
         strongest = np.sort(self.matrix[self.matrix >= np.float32(0.1)])[::-1]
         for place in ("pairs", "pairs.h5"):
             words = [PROGRAM, "show", place, "--json", "--pairs", "5"]
@@ -105,12 +105,12 @@ class Reader(unittest.TestCase):
             scores = [pair["score"] for pair in shown["strongest"]]
             np.testing.assert_array_equal(np.float32(scores), strongest[:5])
 
-    def test_ids_are_names_or_none(self):
+    def test_ids_are_strings_or_none(self):
         self.assertEqual(bulksim.open("pairs").item_ids[2999], "item-2999")
         self.assertIsNone(bulksim.open("pairs").query_ids)
         self.assertIsNone(bulksim.open("pairs.h5").item_ids)
 
-    def test_a_result_with_a_missing_part_is_refused(self):
+    def test_a_result_with_a_missing_part_is_rejected(self):
         parts = os.path.realpath("full/CURRENT") + "/parts"
         victim = os.path.join(parts, sorted(os.listdir(parts))[1])
         os.rename(victim, "victim")
@@ -120,17 +120,17 @@ class Reader(unittest.TestCase):
         finally:
             os.rename("victim", victim)
 
-    def test_an_unfinished_file_is_refused(self):
+    def test_an_unfinished_file_is_rejected(self):
         with h5py.File("unfinished.h5", "w") as file:
             file.create_dataset("similarity", (2, 2), "f4")
         with self.assertRaises(bulksim.IncompleteResult):
             bulksim.open("unfinished.h5")
 
-    def test_a_row_that_is_none_is_an_index_error(self):
+    def test_a_row_outside_the_matrix_is_an_index_error(self):
         with self.assertRaises(IndexError):
             bulksim.open("pairs").row(40)
 
-    def test_exports_hold_what_the_reader_reads(self):
+    def test_exports_contain_what_the_reader_reads(self):
         run("export", "full", "--format", "npy", "-o", "full.npy")
         np.testing.assert_array_equal(np.load("full.npy"), self.matrix)
         run("export", "full", "--format", "tsv", "--sort", "score", "--limit", "2", "-o", "x.tsv")

@@ -44,8 +44,8 @@ NodeName=n[1-{nodes}] NodeHostname=n[1-{nodes}] NodeAddr=127.0.0.1 Port={first}-
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
-# What MPI needs where all nodes are one machine: loopback between them, and a store of PMIx that does
-# not meet that of the other node in shared memory.
+# What MPI needs when all nodes are one machine: loopback between them, and a PMIx store that is not
+# in memory shared with the other node.
 MPI = {"OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo",
        "OMPI_MCA_mpi_yield_when_idle": "1", "PMIX_MCA_gds": "hash"}
 
@@ -55,11 +55,11 @@ def absent_programs():
 
 
 def obstacle():
-    """Why this machine lets this user have no cluster, or nothing."""
+    """Why this user cannot run a cluster on this machine, or an empty string."""
     if os.geteuid() != 0:
         return "the daemons of Slurm need root"
     if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode != 0:
-        return "this machine allows no namespaces"
+        return "this machine does not allow namespaces"
     return ""
 
 
@@ -68,7 +68,7 @@ def search_path():
 
 
 def free_ports(count):
-    """The first of so many free ports in a row."""
+    """The first of `count` consecutive free ports."""
     for first in range(21_000 + os.getpid() % 500 * 20, 32_000, 20):
         try:
             for port in range(first, first + count):
@@ -104,7 +104,7 @@ class Cluster:
                       f"--key-file={key}", f"--pid-file={self.folder}/munged.pid",
                       f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/seed")
             self.call("unshare", "--uts", "sh", "-c", "hostname localhost; exec slurmctld -i")
-            for node in self.nodes:  # with a host name of its own, or MPI takes two nodes for one
+            for node in self.nodes:  # with distinct host names, which MPI needs
                 self.call("unshare", "--uts", "sh", "-c", f"hostname {node}; exec slurmd -N {node}")
             self.wait(lambda: self.call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split() ==
                       self.nodes, 90)
@@ -131,7 +131,7 @@ class Cluster:
         return self.call("sbatch", "--parsable", *map(str, words), **variables).strip()
 
     def job(self, number):
-        """What is known of a job: JobState, ExitCode, Restarts, .."""
+        """The properties of a job: JobState, ExitCode, Restarts, ..."""
         text = self.call("scontrol", "show", "job", "-o", number)
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
@@ -139,11 +139,11 @@ class Cluster:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                raise TimeoutError("the cluster takes too long")
+                raise TimeoutError("the cluster did not respond in time")
             time.sleep(0.1)
 
     def start_again(self, number):
-        """Starts a job that was queued again, once every trace of its first attempt is gone; by
+        """Starts a requeued job once every trace of its first attempt is gone; by
         itself Slurm waits two minutes."""
         def is_quiet():
             traces = [path for node in self.nodes
@@ -155,7 +155,7 @@ class Cluster:
         self.wait(lambda: self.job(number)["JobState"] != "PENDING", 90)
 
     def end_of(self, number, seconds=180):
-        """The job when it is over."""
+        """The job after it has ended."""
         over = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
         self.wait(lambda: self.job(number)["JobState"] in over, seconds)
         return self.job(number)

@@ -1,4 +1,4 @@
-"""The job scripts under a real Slurm: on several nodes, stopped and queued again, and failing."""
+"""The job scripts under a real Slurm: on several nodes, stopped and requeued, and failing."""
 
 import filecmp
 import os
@@ -57,7 +57,7 @@ class Jobs:
         self.check_result(out, "the bytes of one process")
 
     def stop_and_go_on(self, out):
-        """A job that is stopped by a signal amid its tiles, and started again."""
+        """A job that a signal stops in the middle of its tiles, and that is started again."""
         number = self.submit("compute.sbatch", [*INPUTS, f"-o{out}", *OPTIONS], self.failpoints,
                              "rank*:tile.begin=sleep:100")
         self.cluster.wait(lambda: self.log.exists() and
@@ -68,9 +68,9 @@ class Jobs:
         job = self.cluster.end_of(number)
         log = self.log.read_text()
         self.check("stopped at" in log and "exit code 75" in log, "it was stopped")
-        self.check(job["Restarts"] == "1", f"it was queued again once, not {job['Restarts']} times")
+        self.check(job["Restarts"] == "1", f"it was requeued once, not {job['Restarts']} times")
         self.check(job["JobState"] == "COMPLETED", f"the job is COMPLETED, not {job['JobState']}")
-        self.check("idle-0" in job.get("Comment", ""), f"it had got on: {job.get('Comment')}")
+        self.check("idle-0" in job.get("Comment", ""), f"it made progress: {job.get('Comment')}")
 
     def test_a_stopped_job_goes_on(self):
         out = self.folder / "stopped"
@@ -114,7 +114,7 @@ def main():
         print(f"skipped: {obstacle()}")
         return
     folder = tempfile.mkdtemp(prefix="bulksim-slurm-")
-    os.chmod(folder, 0o755)  # munge refuses sockets in folders that others cannot enter
+    os.chmod(folder, 0o755)  # munge rejects sockets in folders that others cannot enter
     try:
         with Cluster(folder) as cluster:
             jobs = Jobs(cluster, program, failpoints)

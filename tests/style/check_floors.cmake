@@ -1,6 +1,6 @@
-# Fails when a file includes a floor above its own or beside it, or a room of its floor that it may not
-# know, opens a library outside its door, or leans on a private header from a public one; when a folder
-# holds too many files; and when headers include each other in a circle.
+# Fails when a file includes a floor above or beside its own, or a room of its floor that it may not
+# include, or a library that its floor may not open; when a public header includes a private one; when a
+# folder contains too many files; and when headers include each other in a circle.
 #
 #   cmake -DROOT=<project> -P check_floors.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -19,9 +19,9 @@ set(may_include_job core sparse blocks backend comm formats storage cli job)
 set(may_include_jobs core comm cli job jobs)
 set(private_floors cuda hdf5 cli job)
 
-# The rooms of a floor, and the other rooms of it that each may include. "top" are the files that lie
-# directly in the folder of the floor; headers in include/ are for all rooms. A floor that is not here
-# has no rooms.
+# The rooms of a floor, and the other rooms of it that each may include. "top" are the files directly in
+# the folder of the floor; headers in include/ are for all rooms. A floor that is not listed has no
+# rooms.
 set(rooms_core top files run text)
 set(may_include_core_files top run)
 set(may_include_core_run top text)
@@ -60,8 +60,8 @@ set(may_include_job_inspect/report verify)
 set(may_include_job_top input config plan sinks blocks publish verify run inspect inspect/report)
 set(most_files_of_a_room 25)
 
-# A header of a library, and the floors that may open it. The first pattern that fits counts; a header
-# that fits none has no door yet.
+# Headers of libraries, and the floors that may open them. The first matching pattern counts; a header
+# that matches none has no door yet.
 set(doors
   "[a-z_]+"                                    any   # standard library
   "(dlfcn|errno|malloc|poll|pthread|sched|signal|time|unistd|sys/prctl|sys/resource|sys/time|sys/types|sys/wait)\\.h" any
@@ -209,11 +209,11 @@ foreach(folder IN LISTS folders)
   string(MAKE_C_IDENTIFIER ${folder} id)
   list(LENGTH in_${id} count)
   if(count GREATER most_files_of_a_room)
-    fault("${folder} holds ${count} files: more than ${most_files_of_a_room} have several subjects")
+    fault("${folder} contains ${count} files (at most ${most_files_of_a_room}): divide it by subject")
   endif()
 endforeach()
 
-# Take away whatever includes nothing that is left; what stays in the end are circles.
+# Remove files that include none of the others, until only circles remain.
 set(left ${files})
 set(before "")
 while(NOT "${left}" STREQUAL "${before}")

@@ -3,7 +3,7 @@
 #   cmake -DWORK=<empty folder> -P check_floors_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
-# expect(<text> [FILE <path> <content>]...): the check must fail and say <text>; "" means it must pass.
+# expect(<text> [<path> <content>]...): the check must fail and print <text>; "" means it must pass.
 function(expect text)
   file(REMOVE_RECURSE ${WORK})
   file(WRITE ${WORK}/include/bulksim/core/error.hpp "#include <string>\n")
@@ -18,7 +18,7 @@ function(expect text)
     RESULT_VARIABLE result ERROR_VARIABLE errors OUTPUT_QUIET)
   string(FIND "${errors}" "${text}" found)
   if(text STREQUAL "" AND NOT result EQUAL 0)
-    message(SEND_ERROR "a sound tree was refused:\n${errors}")
+    message(SEND_ERROR "a correct tree was rejected:\n${errors}")
   elseif(NOT text STREQUAL "" AND (result EQUAL 0 OR found EQUAL -1))
     message(SEND_ERROR "not found: ${text}\n${errors}")
   endif()

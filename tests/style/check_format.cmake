@@ -1,6 +1,6 @@
-# Fails when a C++ or CUDA file is not laid out as .clang-format says. Another major version of
-# clang-format lays some lines out differently, so only version 14 is asked; it is left out where the
-# system offers none.
+# Fails when a C++ or CUDA file is not formatted according to .clang-format. Other major versions of
+# clang-format format some lines differently, so only version 14 is used; skipped if the system does not
+# offer it.
 #
 #   cmake -DROOT=<project> -P check_format.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -31,7 +31,7 @@ endif()
 execute_process(COMMAND ${clang_format} --dry-run --Werror --style=file ${files}
   RESULT_VARIABLE result ERROR_VARIABLE errors)
 if(NOT result EQUAL 0)
-  message(FATAL_ERROR "not as .clang-format says (mend with clang-format -i):\n${errors}")
+  message(FATAL_ERROR "not formatted according to .clang-format (fix with clang-format -i):\n${errors}")
 endif()
 list(LENGTH files count)
-message(STATUS "${count} files are laid out as .clang-format says")
+message(STATUS "${count} files are formatted according to .clang-format")

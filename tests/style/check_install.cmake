@@ -1,5 +1,5 @@
-# Installs the build, moves the installed tree to another folder and uses it there: the program runs,
-# and a project that is not ours finds the library and calls it.
+# Installs the build, moves the installed tree to another folder and uses it there: the program runs, and
+# another project finds the library and calls it.
 #
 #   cmake -DBUILD=<build> -DWORK=<empty folder> -DGENERATOR=<generator> -DCXX=<compiler> -P check_install.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -15,7 +15,7 @@ file(RENAME ${WORK}/first ${WORK}/moved)
 
 run(${WORK}/moved/bin/bulksim --version)
 if(NOT output MATCHES "^bulksim [0-9]+\\.")
-  message(FATAL_ERROR "the moved program calls itself '${output}'")
+  message(FATAL_ERROR "the moved program prints '${output}'")
 endif()
 
 file(WRITE ${WORK}/user/CMakeLists.txt "
@@ -33,5 +33,5 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${WORK}/user -B ${WORK}/user/build
 run(${CMAKE_COMMAND} --build ${WORK}/user/build)
 run(${WORK}/user/build/user)
 if(NOT output STREQUAL "99aa06d3014798d86001c324468d497f\n")  # XXH3-128 of nothing
-  message(FATAL_ERROR "the library under another project gave '${output}'")
+  message(FATAL_ERROR "the library in another project returned '${output}'")
 endif()

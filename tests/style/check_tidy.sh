@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks clang-tidy 22 about our sources, with the checks of .clang-tidy.
+# Runs clang-tidy 22 on our sources, with the checks of .clang-tidy.
 #
 #   bash tests/style/check_tidy.sh WORK [--all|--record]
 #
@@ -43,7 +43,7 @@ changed_files() {
   } | grep -E '^(src|include|jobs)/.*\.[ch]pp$' | awk '!seen[$0]++' || true
 }
 
-# The source that stands for a file: itself, or for a header its own source or one that includes it.
+# The source to check for a file: itself, or for a header its own source or one that includes it.
 source_of() {
   local file=$1 stem=${1%.hpp} name=${1#include/bulksim/}
   if [[ $file == *.cpp ]]; then
@@ -77,14 +77,14 @@ else
   files=$(find src jobs -name '*.cpp' | LC_ALL=C sort)
 fi
 compiled=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",\{0,1\}$|\1|p" "$work/compile_commands.json")
-files=$(grep -Fx "$compiled" <<<"$files" || true)  # without CUDA, NCCL and what only tests compile
+files=$(grep -Fx "$compiled" <<<"$files" || true)  # without CUDA, NCCL and sources that only tests compile
 count=$(grep -c . <<<"$files" || true)
 [[ -n $mode ]] || files=$(head -n $most <<<"$files")
 
 # Headers are reported by each source that includes them.
 findings=$(grep . <<<"$files" | xargs -r -P "$(nproc)" -n 1 "$tidy" -p "$work" --quiet 2>/dev/null |
   awk '/(warning|error): / { shown = !seen[$0]++ } shown' || true)
-[[ -z $findings ]] || fail "clang-tidy has found:
+[[ -z $findings ]] || fail "clang-tidy found:
 ${findings//$root\//}"
 if [[ $mode == --record ]]; then
   [[ -z $(git status --porcelain -- src include jobs .clang-tidy) ]] ||

@@ -1,4 +1,4 @@
-# Fails when the top of the tree holds anything but its rooms, or when a script has a syntax error.
+# Fails when the top of the tree contains an unexpected entry, or when a script has a syntax error.
 #
 #   cmake -DROOT=<project> -P check_tree.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What jobs/setup.sh says and does where a machine lacks something. The commands it would call are
+# Tests what jobs/setup.sh prints and does when something is missing. The commands it would call are
 # functions here, so nothing is installed.
 set -euo pipefail
 setup=$(cd "$(dirname "$0")/../.." && pwd)/jobs/setup.sh
@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect CODE TEXT FUNCTION: FUNCTION, after setup.sh was read, ends with CODE and says TEXT.
+# expect CODE TEXT FUNCTION: FUNCTION, run after setup.sh was sourced, ends with CODE and prints TEXT.
 expect() {
   local code=$1 text=$2 body=$3 said got=0
   said=$(
@@ -17,7 +17,7 @@ expect() {
     "$body" 2>&1
   ) || got=$?
   if [[ $got -ne $code || $said != *"$text"* ]]; then
-    echo "$body: ended with $got (expected $code) and said '$said' (expected '$text')" >&2
+    echo "$body: ended with $got (expected $code) and printed '$said' (expected '$text')" >&2
     failures=$((failures + 1))
   fi
 }

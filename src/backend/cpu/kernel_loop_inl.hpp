@@ -113,6 +113,7 @@ HWY_INLINE void fetch_lines_ahead(const float* out) {
 
 /// Adds the dense columns to the items [begin, end) (a whole number of steps), rounds and stores
 /// the scores, and clears the accumulators for the next query. Returns the sum of all A.
+///
 /// Scores are appended to the list one step late (in the first step zeros, which it skips). Their
 /// store addresses depend on how many are nonzero; the sums of the next step are loaded before that
 /// is known, because loads after such stores often stall. At some addresses the stalls made the

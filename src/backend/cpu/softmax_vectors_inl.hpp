@@ -1,4 +1,5 @@
 // Vectorized softmax partials. Included once per instruction set, like the kernel that uses them.
+//
 // Most cosines of sparse rows are 0 and all of these have the same weight: the others are compacted
 // first.
 #if defined(BULKSIM_SOFTMAX_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)

@@ -1,5 +1,6 @@
 // Sums of neighbouring items in vectors: load, multiply, convert. Included once per instruction
 // set, like the kernel that uses them.
+//
 // Items are in groups of 2 N (N 64-bit lanes): vector `low` holds the sums of the first N, `high`
 // those of the others. Dense columns are interleaved so that even and odd 32-bit lanes are these
 // halves: a 32 x 32 -> 64 bit multiplication needs no shuffle.

@@ -24,6 +24,7 @@ struct LabelledQueries {
 };
 
 /// Computes and checks tiles on one thread, with its own memory.
+///
 /// A tile is written in stripes of about 1 MiB, which stay in the cache of the core until they are
 /// checked, hashed and written.
 class TileWorker {

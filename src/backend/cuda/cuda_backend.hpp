@@ -54,6 +54,7 @@ std::unique_ptr<PairBackend> make_cuda_pair_backend(const CudaBackendOptions& op
                                                     const PairFilterSpec& spec);
 
 /// Bytes of pinned host memory of the backend, without the queries and chunks it is given.
+///
 /// `chunk_nnz` is the number of entries of the fullest chunk.
 std::int64_t cuda_backend_host_bytes(const CudaBackendOptions& options, std::int64_t chunk_nnz);
 std::int64_t cuda_pair_backend_host_bytes(const CudaBackendOptions& options,

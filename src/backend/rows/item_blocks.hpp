@@ -52,6 +52,7 @@ struct BlockColumn {
 ///
 ///   label --present()--> rank --columns()--> posting list: groups of four {item, value}
 ///                                            dense column: one value per item, 0 where absent
+///
 /// Dense values are in groups of 2 `lanes` items: even positions hold the first half of a group,
 /// odd positions the second, so that a kernel multiplies both halves without a shuffle.
 class ItemBlock {

@@ -1,4 +1,5 @@
 // The inner loops of the pair search: coarse sums of one query and one block of items.
+//
 // foreach_target.h includes this file once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/search/search_kernel.cpp"

@@ -5,6 +5,7 @@
 namespace bulksim::emulator {
 
 /// One CUDA thread: a stack and the point where its function is suspended.
+///
 /// Every switch is announced to the sanitizers. Under the thread sanitizer a fiber counts as a
 /// thread: only `acquire` and `release` order two of them.
 class Fiber {

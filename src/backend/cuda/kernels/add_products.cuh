@@ -27,6 +27,7 @@ __device__ inline void add_list(const int2* postings, const Work& work, int2 ear
 }
 
 /// Adds the products of every `stride`-th group of 32 entries of a query row with an item block.
+///
 /// The lanes look up 32 columns together and store the lists found in `works`. Then the warp adds
 /// one list after the other, loading the start of the next before it adds the current one.
 __device__ inline void add_products(const QueryRows& queries, const ItemBlocks& items,

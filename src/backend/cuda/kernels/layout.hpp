@@ -77,6 +77,7 @@ struct BlockGrid {
 ///     -> k, the rank of the label in the block
 ///   lists[first[block] + k] = {first posting, postings}      at most 1,024 of them
 ///     -> postings[first[block] + first posting ..] = {value, item of the block}, items distinct
+///
 /// Each list cycles through the 16 banks of shared memory (item modulo 16) as far as its items
 /// allow.
 struct ItemBlocks {

@@ -35,6 +35,7 @@ struct Delivery {
 ///   upload     | rows of slice 1 | rows of slice 2 |
 ///   compute                      | blocks 1 | group 1 | group 2 | .. | blocks 2 | ..
 ///   download                                          | tiles of group 1 | tiles of group 2 |
+///
 /// A slice is as many neighbouring columns of tiles as fit; a group is up to sixteen tiles of one
 /// column, with two buffers for its results. When the device runs out of memory, slices are halved
 /// down to one column, then groups down to one tile; after that it is an Error (71).
