@@ -23,7 +23,7 @@ extern "C" bulksim::SimilarityBackend* bulksim_make_cuda_backend(
 namespace bulksim {
 namespace {
 
-/// Counts tiles and, if requested, checks every cell.
+/// Counts tiles, and the wrong cells that `look` finds in them.
 class CountingSink final : public TileSink {
  public:
   using Look = std::int64_t (*)(const void* context, const TileStripe& stripe);

@@ -36,7 +36,7 @@ double download_rate() {
 
 namespace {
 
-class Nowhere final : public TileSink {
+class NullSink final : public TileSink {
  public:
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(); }
 
@@ -49,7 +49,7 @@ class Nowhere final : public TileSink {
   };
 };
 
-/// Rows of the first columns, with equal values.
+/// Rows of these lengths: the first columns, with equal values.
 QuantizedRows rows_of_lengths(std::initializer_list<Column> lengths) {
   QuantizedRows rows;
   for (const Column length : lengths) {
@@ -73,7 +73,7 @@ void warm_up(int node_rank) {
   options.node_rank = node_rank;
   options.writers = 1;
   options.pinned_tiles = 1;
-  Nowhere sink;
+  NullSink sink;
   const std::unique_ptr<SimilarityBackend> backend(bulksim_make_cuda_backend(options));
   backend->set_queries(queries, sink);
   backend->submit({{0, 2}, rows_of_lengths({2, 1}), {{0, 0}}});
