@@ -7,7 +7,7 @@
 // Not modelled: weak memory order, the timing of a warp in lockstep, bank conflicts, coalescing,
 // registers and occupancy, asynchronous copies, clusters, textures, approximate intrinsics,
 // contraction to fma. A kernel declares shared memory and is launched through the macros of
-// backend/cuda/dialect.cuh.
+// backend/cuda/kernels/dialect.cuh.
 
 #include <algorithm>
 #include <atomic>
