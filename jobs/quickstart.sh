@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds bulksim and compares 300 real short texts with 5,000 others, on two ranks. On a fresh Debian
-# machine it installs what it needs first.
+# Builds bulksim and compares 300 real short texts with 5,000 others, on two ranks. On a fresh
+# Debian machine it first installs the packages it needs.
 #
 #   bash jobs/quickstart.sh [OUT]      the result goes to build/quickstart unless OUT is given
 set -euo pipefail

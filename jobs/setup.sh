@@ -1,6 +1,6 @@
 # Sourced by jobs/quickstart.sh and tests/run.sh: installs what a build needs, configures and builds
-# into build/. All messages go to stderr; a step that fails prints one sentence and ends the script
-# (69 packages are not available, 70 build, 77 permission, 78 system).
+# into build/. All output goes to stderr; a step that fails prints one sentence and ends the script
+# (69 packages not available, 70 build, 77 permission, 78 system).
 
 build_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-program-options-dev libxxhash-dev libhwy-dev nlohmann-json3-dev
@@ -18,15 +18,15 @@ fail() {
   exit "$code"
 }
 
-# Leaves only what the system itself needs in the environment. An active conda environment, a
-# virtual environment or a loaded module would otherwise lend its compilers, headers, libraries and
-# CMake packages to the build.
+# Removes all variables from the environment except a few. Otherwise an active conda environment, a
+# virtual environment or a loaded module would add its compilers, headers, libraries and CMake
+# packages to the build.
 clean_environment() {
   local nvcc='' entries=() libraries=() entry name
   nvcc=$(type -P nvcc || true)
   [[ -n ${CONDA_PREFIX:-} && $nvcc == "$CONDA_PREFIX"/* ]] && nvcc=''
   IFS=: read -ra entries <<<"${LD_LIBRARY_PATH:-}"
-  for entry in "${entries[@]}"; do  # containers name the folder of the GPU's driver this way
+  for entry in "${entries[@]}"; do  # containers add the folder of the GPU driver this way
     [[ $entry == /usr/*nvidia* || $entry == /usr/*cuda* ]] && libraries+=("$entry")
   done
   while read -r name; do
@@ -42,7 +42,7 @@ clean_environment() {
   [[ ${#libraries[@]} -eq 0 ]] || export LD_LIBRARY_PATH=$(IFS=: && echo "${libraries[*]}")
 }
 
-# Settings for mpirun in a container, as root, or with fewer cores than ranks.
+# Settings that mpirun needs in a container, as root, or with fewer cores than ranks.
 export_mpi_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -59,7 +59,7 @@ missing_packages() {
   done
 }
 
-# sudo may ask for a password only in an interactive session.
+# sudo may ask for a password when there is a terminal.
 can_be_root() {
   [[ $(id -u) -eq 0 ]] || sudo -n true 2>/dev/null || { [[ -t 0 ]] && sudo true; }
 }
@@ -74,13 +74,13 @@ run_apt_get() {
     apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null >>"$setup_log" 2>&1
 }
 
-# Another process may hold the lock of the package lists, as just after a machine has started.
+# Another process may have locked the lists, as on a machine that has just started.
 update_package_lists() {
   local attempt
   for attempt in 1 2 3 4 5 6; do
     : >"$setup_log"
     run_apt_get update && return
-    grep -q 'Could not get lock' "$setup_log" || return 0  # the installation fails if it matters
+    grep -q 'Could not get lock' "$setup_log" || return 0  # if it matters, the installation will fail
     sleep 10
   done
 }
@@ -93,7 +93,7 @@ install_packages() {
     shift
   done
   optional=("${@:2}")
-  is_debian || return 0  # the configuration reports what is missing
+  is_debian || return 0  # CMake will report what is missing
   mapfile -t missing < <(missing_packages "${wanted[@]}")
   [[ ${#missing[@]} -gt 0 ]] || return 0
   can_be_root ||
@@ -104,7 +104,7 @@ install_packages() {
   mapfile -t optional < <(known_packages "${optional[@]}")
   run_apt_get install --no-install-recommends "${missing[@]}" "${optional[@]}" ||
     fail 69 "the packages cannot be installed ($(grep -m 1 '^E: ' "$setup_log" || echo "apt-get failed"));" \
-      "is the network available? Output of apt-get: $setup_log"
+      "check the network; output of apt-get: $setup_log"
 }
 
 known_packages() {
@@ -115,7 +115,7 @@ known_packages() {
   return 0
 }
 
-# Two GB of memory per compiler process.
+# Number of parallel compilers: 2 GiB of memory each.
 build_jobs() {
   local gigabytes
   gigabytes=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
@@ -127,7 +127,8 @@ build_jobs() {
 build() {
   local target=$1 options=("${@:2}")
   options+=(-DCMAKE_C_COMPILER=/usr/bin/gcc -DCMAKE_CXX_COMPILER=/usr/bin/g++)
-  # Configure from scratch in a new folder, and in one that was moved or copied with the tree.
+  # Configure from scratch in a new folder, and when the source tree was moved or copied with its
+  # build folder.
   if ! grep -qsFx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build_dir/CMakeCache.txt"; then
     options+=(--fresh)
     ! type ninja >/dev/null 2>&1 || options+=(-G Ninja)
@@ -136,7 +137,7 @@ build() {
   say "building build/bulksim"
   cmake -S "$root" -B "$build_dir" "${options[@]}" >"$setup_log" 2>&1 || {
     grep -A 8 -m 1 'CMake Error' "$setup_log" >&2 || tail -n 8 "$setup_log" >&2
-    fail 78 "the build cannot be configured; it needs the packages that Debian calls" \
+    fail 78 "the build cannot be configured; it needs the Debian packages" \
       "${build_packages[*]}. Output of CMake: $setup_log"
   }
   grep '^-- bulksim ' "$setup_log" | sed 's/^-- //' >&2

@@ -16,7 +16,8 @@ std::size_t at(std::int64_t place) {
   return static_cast<std::size_t>(place);
 }
 
-// A fused multiply-add without its instruction is a call: the same bits, fifty times slower.
+// Without the instruction, a fused multiply-add is a library call: the same bits, fifty times
+// slower.
 #if defined(__x86_64__)
 [[gnu::target("fma"), gnu::flatten]] double fused_ratio(std::int64_t distance, ExpScale scale,
                                                         float inverse_one) {

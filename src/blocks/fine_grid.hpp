@@ -8,8 +8,8 @@
 
 namespace bulksim {
 
-/// The matrix cut into fine blocks: 1,024 x 1,024, or a tile where that is smaller. Each tile is
-/// cut from its first row and column on, so that a fine block lies in one tile.
+/// The matrix divided into fine blocks of 1,024 x 1,024, or of a tile's size where that is smaller.
+/// Each tile is divided from its first row and column, so that a fine block lies inside one tile.
 class FineGrid {
  public:
   FineGrid() = default;
@@ -19,13 +19,13 @@ class FineGrid {
 
   std::int64_t rows() const { return queries_.blocks(); }
   std::int64_t columns() const { return items_.blocks(); }
-  /// Blocks of a tile that exist or hang over the edge.
+  /// Blocks per whole tile, including those past the edge of the matrix.
   std::int64_t rows_of_a_tile() const { return queries_.of_a_tile(); }
   std::int64_t columns_of_a_tile() const { return items_.of_a_tile(); }
-  /// Query rows, and items, of a block that exist.
+  /// Existing query rows and items of a block.
   RowRange queries(std::int64_t row) const { return queries_.range(row); }
   RowRange items(std::int64_t column) const { return items_.range(column); }
-  /// Extent of a block in the middle of the matrix.
+  /// Shape of a block that is not at an edge.
   TileShape block() const { return {queries_.size(), items_.size()}; }
 
  private:
@@ -51,7 +51,7 @@ class FineGrid {
   Side items_;
 };
 
-/// Partials of a whole tile: one a row and fine column of the tile, row-major.
+/// Softmax partials per whole tile: one per row and fine column of the tile, row-major.
 inline std::int64_t partials_per_tile(const TileGrid& tiles) {
   return tiles.tile().queries * FineGrid(tiles).columns_of_a_tile();
 }

@@ -6,10 +6,10 @@
 
 namespace bulksim {
 
-/// How blocks are chosen by their share of the mass.
+/// How blocks are selected by their share of the mass.
 enum class SelectBy {
   kShare,  ///< every block whose share of its row of blocks is at least the bound
-  kMass,   ///< the shortest list of blocks, largest share first, that holds the bound's part of all
+  kMass,   ///< the fewest blocks, by descending share, whose mass is at least `bound` of the total
 };
 
 struct Selection {
@@ -19,10 +19,10 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// Numbers of the blocks by descending share; equal ones by number.
+/// Block numbers by descending share, by number where shares are equal.
 std::vector<std::int64_t> by_share(std::span<const double> shares);
 
-/// 1 for each block that is chosen, 0 for the others.
+/// 1 for each selected block, 0 for the others.
 std::vector<std::uint8_t> select_blocks(std::span<const double> shares, const Selection& selection);
 
 }  // namespace bulksim

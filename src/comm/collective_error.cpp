@@ -24,12 +24,12 @@ std::vector<std::byte> encode(const Error* failure) {
 Error error_of(const std::exception& failure) {
   if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
-    return Error(ExitCode::kMemory, "there is not enough memory");
+    return Error(ExitCode::kMemory, "not enough memory");
   }
   if (const auto* system = dynamic_cast<const std::system_error*>(&failure)) {
     return Error(ExitCode::kMemory,
-                 std::string("a thread cannot be started: ") + system->what() +
-                     "; raise the limits on memory and processes (ulimit -v, ulimit -u), or take "
+                 std::string("cannot start a thread: ") + system->what() +
+                     "; raise the limits on memory and processes (ulimit -v, ulimit -u), or use "
                      "fewer --threads",
                  system->code().value());
   }
@@ -37,7 +37,7 @@ Error error_of(const std::exception& failure) {
 }
 
 void agree(Communicator& comm, const Error* failure) {
-  comm.wait_for_all();  // a step may take one rank much longer than the others
+  comm.wait_for_all();  // a step may take much longer on one rank than on the others
   std::vector<std::byte> verdict;
   for (const auto& outcome : comm.gather(encode(failure))) {
     if (verdict.empty()) verdict = outcome;

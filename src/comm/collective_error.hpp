@@ -9,26 +9,26 @@
 
 namespace bulksim {
 
-/// An error that every rank knows of: all end in an orderly way, and rank 0 speaks.
+/// An error that every rank has thrown: all ranks exit in an orderly way, and rank 0 reports it.
 class CollectiveError : public Error {
  public:
   using Error::Error;
 };
 
-/// The error that an exception of any kind stands for: 71 where memory or threads could not be had,
-/// 70 for what nobody has foreseen.
+/// The Error for any exception: 71 when memory or threads are not available, 70 for an unexpected
+/// exception.
 Error error_of(const std::exception& failure);
 
-/// Exchanges the outcome of a step; throws the CollectiveError of the lowest rank that failed.
+/// Exchanges the results of a step; throws the CollectiveError of the lowest rank that failed.
 void agree(Communicator& comm, const Error* failure);
 
-/// Runs `step` on every rank and lets all go on, or all fail with the same CollectiveError.
+/// Runs `step` on every rank. Returns on all ranks, or throws the same CollectiveError on all.
 template <class Step>
 void run_collectively(Communicator& comm, Step&& step) {
   try {
     step();
   } catch (const CollectiveError&) {
-    throw;  // a collective inside the step has told everybody already
+    throw;  // all ranks have thrown it already, in a collective inside the step
   } catch (const std::exception& failure) {
     const Error error = error_of(failure);
     agree(comm, &error);

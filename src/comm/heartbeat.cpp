@@ -22,10 +22,10 @@ namespace bulksim::mpi {
 
 namespace {
 
-constexpr double kTick = 0.1;          // seconds
-constexpr double kLongestPause = 5.0;  // between two signs of life
-constexpr double kLastPatience = 5.0;  // an end waits so long for the others
-constexpr double kLauncherTime = 3.0;  // the launcher ends the ranks of a dead one, and knows why
+constexpr double kTick = 0.1;             // seconds
+constexpr double kLongestPause = 5.0;     // between two heartbeats
+constexpr double kFarewellSeconds = 5.0;  // how long the destructor waits for the other ranks
+constexpr double kLauncherTime = 3.0;  // time for the launcher to end the job, with its own message
 constexpr int kTag = 3;
 
 enum class Sign : std::int32_t { kAlive, kFarewell };
@@ -33,7 +33,8 @@ enum class Sign : std::int32_t { kAlive, kFarewell };
 struct Message {
   Sign sign = Sign::kAlive;
   std::int32_t process = 0;
-  std::uint64_t process_space = 0;  // a hash: within it a process number means something
+  std::uint64_t process_space =
+      0;  // a hash of the boot and PID namespace in which `process` is valid
   std::array<char, 64> host{};
   std::array<char, 200> where{};
 };
@@ -43,7 +44,7 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
   std::snprintf(to.data(), to.size(), "%s", from.c_str());
 }
 
-/// What is known of a rank at the other end.
+/// State of the connection to one other rank.
 struct Peer {
   int rank = 0;
   Message incoming;
@@ -51,13 +52,13 @@ struct Peer {
   Message last;
   MPI_Request receive = MPI_REQUEST_NULL;
   MPI_Request send = MPI_REQUEST_NULL;
-  bool broken = false;  // MPI has given the connection up
-  double heard = 0.0;   // seconds of `HeartbeatOptions::now_`
+  bool broken = false;  // MPI has reported an error
+  double heard = 0.0;   // last message; seconds as in `MpiHeartbeat::now_`
 };
 
-class HeartbeatOptions final : public Heartbeat {
+class MpiHeartbeat final : public Heartbeat {
  public:
-  HeartbeatOptions(double deadline, Watchdog& watchdog)
+  MpiHeartbeat(double deadline, Watchdog& watchdog)
       : deadline_(deadline), pause_(std::min(kLongestPause, deadline / 4)), watchdog_(watchdog) {
     locked([&] { return MPI_Comm_dup(MPI_COMM_WORLD, &comm_); });
     locked([&] { return MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN); });
@@ -74,14 +75,15 @@ class HeartbeatOptions final : public Heartbeat {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
-  ~HeartbeatOptions() override {
+  ~MpiHeartbeat() override {
     thread_.request_stop();
     thread_.join();
     locked([&] { return MPI_Comm_free(&comm_); });
   }
 
  private:
-  /// The first message of every rank: one that dies before its second is missed all the same.
+  /// Exchanges the first message of every rank, so that a rank that dies before its first heartbeat
+  /// is detected.
   std::vector<Message> introduce(int size) {
     const ProcessInfo self = this_process();
     mine_.process = static_cast<std::int32_t>(self.pid);
@@ -117,7 +119,7 @@ class HeartbeatOptions final : public Heartbeat {
     say_farewell();
   }
 
-  /// Time in which this process stood still does not count.
+  /// Time in which this process was suspended does not count.
   void advance() {
     std::this_thread::sleep_for(std::chrono::duration<double>(kTick));
     now_ += std::min(watch_.seconds(), 4 * kTick);
@@ -149,7 +151,8 @@ class HeartbeatOptions final : public Heartbeat {
 
   static bool has_left(const Peer& peer) { return peer.last.sign == Sign::kFarewell; }
 
-  /// To everyone whose last message has gone: a rank that hangs must not silence the others.
+  /// Sends to every rank that has received the previous message: a rank that hangs must not block
+  /// the heartbeats to the others.
   void say(Sign sign) {
     copy_text(location(), mine_.where);
     mine_.sign = sign;
@@ -171,13 +174,13 @@ class HeartbeatOptions final : public Heartbeat {
                        kLauncherTime);
     }
     if (peer.broken) {
-      watchdog_.expire("the connection to " + name(peer) + " is lost; run the same command again",
+      watchdog_.expire("lost the connection to " + name(peer) + "; run the same command again",
                        kLauncherTime);
     }
     if (now_ - peer.heard > deadline_) {
-      watchdog_.expire(name(peer) + " was silent for " +
+      watchdog_.expire(name(peer) + " has sent no heartbeat for " +
                        std::to_string(static_cast<int>(now_ - peer.heard)) +
-                       " s: it hangs or its host is lost; run the same command again");
+                       " s: it hangs or its host is down; run the same command again");
     }
   }
 
@@ -188,13 +191,13 @@ class HeartbeatOptions final : public Heartbeat {
 
   static std::string name(const Peer& peer) {
     return "rank " + std::to_string(peer.rank) + " on host '" + peer.last.host.data() +
-           "' (last in: " + peer.last.where.data() + ")";
+           "' (last seen in: " + peer.last.where.data() + ")";
   }
 
-  /// Everyone who has left listens no more and needs no further message.
+  /// Announces the end of this rank: ranks that have left neither send nor receive heartbeats.
   void say_farewell() {
     bool said = false;
-    for (const Stopwatch watch; watch.seconds() < kLastPatience;) {
+    for (const Stopwatch watch; watch.seconds() < kFarewellSeconds;) {
       if (!said && std::ranges::all_of(peers_, is_free)) {
         say(Sign::kFarewell);
         said = true;
@@ -213,14 +216,14 @@ class HeartbeatOptions final : public Heartbeat {
   std::vector<Peer> peers_;
   Message mine_;
   Stopwatch watch_;
-  double now_ = 0.0;  // seconds in which this process has run
+  double now_ = 0.0;  // seconds in which this process was not suspended
   std::jthread thread_;
 };
 
 }  // namespace
 
 std::unique_ptr<Heartbeat> make_heartbeat(double deadline_seconds, Watchdog& watchdog) {
-  return std::make_unique<HeartbeatOptions>(deadline_seconds, watchdog);
+  return std::make_unique<MpiHeartbeat>(deadline_seconds, watchdog);
 }
 
 }  // namespace bulksim::mpi

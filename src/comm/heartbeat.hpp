@@ -6,9 +6,9 @@
 
 namespace bulksim::mpi {
 
-/// A sign of life of every rank to rank 0, and of rank 0 to every rank, on a thread of its own: so
-/// that a rank may compute for hours while others wait for it, and yet is missed when it hangs as a
-/// whole, or has died.
+/// Sends heartbeats from every rank to rank 0 and from rank 0 to every rank, on its own thread. A
+/// rank may compute for hours while others wait for it, but is detected when its process hangs or
+/// dies.
 class Heartbeat {
  public:
   Heartbeat() = default;
@@ -17,8 +17,9 @@ class Heartbeat {
   virtual ~Heartbeat() = default;
 };
 
-/// Ranks that were silent for `deadline_seconds`, and ranks of this host whose process is gone, are
-/// named to `watchdog`, which ends this process. All ranks make and end their pulses together.
+/// Ranks that have sent no heartbeat for `deadline_seconds`, and ranks on this host whose process
+/// has died, are reported to `watchdog`, which ends this process. Collective; destruction is also
+/// collective.
 std::unique_ptr<Heartbeat> make_heartbeat(double deadline_seconds, Watchdog& watchdog);
 
 }  // namespace bulksim::mpi

@@ -16,13 +16,13 @@ namespace bulksim::mpi {
 
 namespace {
 
-/// What a rank is about to do: the first message of every collective.
+/// The call of a rank: the first message of every collective.
 struct Calling {
   std::array<char, 16> call{};
   std::int64_t count = 0;
 };
 
-/// What rank 0 makes of it: the number of its own values, and what is wrong.
+/// Reply of rank 0: its own number of values, and what is wrong, if anything.
 struct Answer {
   std::int64_t count = 0;
   std::array<char, 240> fault{};
@@ -30,21 +30,21 @@ struct Answer {
 
 enum class Counts { kMayDiffer, kMustAgree };
 
-/// Sleeps between polls, doubled from the first to the longest.
+/// Sleeps between polls, doubled from `first` to `longest`.
 struct Patience {
   std::chrono::microseconds first;
   std::chrono::microseconds longest;
 };
-// A peer may take minutes to come, but is never waited for longer than a sleep too many.
+// Peers may take minutes to arrive; a wait ends at most one sleep late.
 constexpr Patience kForPeers{std::chrono::microseconds(20), std::chrono::microseconds(1000)};
-// All have come, and data moves only while it is polled for.
+// All ranks have arrived, and MPI moves data only while it is polled.
 constexpr Patience kForData{std::chrono::microseconds(1), std::chrono::microseconds(20)};
 
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
     const std::lock_guard lock(library_mutex());
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "duplicate the world");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "duplicate MPI_COMM_WORLD");
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "set an error handler");
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
@@ -74,7 +74,7 @@ class MpiCommunicator final : public Communicator {
     });
   }
 
-  /// Point to point, one rank after the other: MPI_Gatherv places its data with 31-bit numbers.
+  /// Point to point, one rank after the other: MPI_Gatherv has 31-bit offsets.
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     check_collective("gather", static_cast<std::int64_t>(bytes.size()), Counts::kMayDiffer);
     if (rank_ != 0) {
@@ -125,7 +125,7 @@ class MpiCommunicator final : public Communicator {
     });
   }
 
-  /// Starts and awaits one message for every piece of at most `largest_message` elements.
+  /// Sends one message per piece of at most `largest_message` elements and waits for it.
   template <class T, class Start>
   void in_pieces(std::span<T> all, const Start& start) {
     const auto most = static_cast<std::size_t>(options_.largest_message);
@@ -137,8 +137,8 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
-  /// Waits until all ranks are in the same call; returns the count of rank 0. What is sent and
-  /// received lies in members, so that it outlives a call that was given up.
+  /// Waits until all ranks are in the same call; returns the count of rank 0. The message buffers
+  /// are members: MPI may still use them after a call that timed out.
   std::int64_t check_collective(const char* call, std::int64_t count, Counts rule) {
     return check_collective(call, count, rule, options_.deadline_seconds);
   }
@@ -185,7 +185,7 @@ class MpiCommunicator final : public Communicator {
     await(requests, kForPeers, [&] { return absent(requests); });
   }
 
-  /// "rank 3", or "rank 3 and 12 more": those whose message has not come.
+  /// The ranks whose message has not arrived: "rank 3", or "rank 3 and 12 more".
   static std::string absent(std::span<MPI_Request> requests) {
     std::vector<std::size_t> peers;
     for (std::size_t peer = 1; peer < requests.size(); ++peer) {
@@ -206,8 +206,8 @@ class MpiCommunicator final : public Communicator {
           theirs.call == mine_.call && (rule == Counts::kMayDiffer || theirs.count == mine_.count);
       if (same) continue;
       std::snprintf(answer.fault.data(), answer.fault.size(),
-                    "the ranks do not do the same: rank 0 is in %s with %lld values, rank %d in "
-                    "%s with %lld values",
+                    "mismatched collectives: rank 0 is in %s with %lld values, rank %d in %s with "
+                    "%lld values",
                     mine_.call.data(), static_cast<long long>(mine_.count), peer,
                     theirs.call.data(), static_cast<long long>(theirs.count));
       break;
@@ -223,7 +223,7 @@ class MpiCommunicator final : public Communicator {
   void await(std::span<MPI_Request> requests, Patience patience, const Whom& whom) {
     const Stopwatch watch;
     Watchdog::Watch step(options_.watchdog, {Activity::kCollective, call_.c_str()});
-    // rank 0 knows who is absent: it speaks first
+    // rank 0 knows which ranks are missing, so it reports first
     const double deadline = deadline_ * (rank_ == 0 ? 1.0 : 1.1);
     for (auto sleep = patience.first;; sleep = std::min(2 * sleep, patience.longest)) {
       int done = 0;
@@ -245,7 +245,7 @@ class MpiCommunicator final : public Communicator {
     throw Error(ExitCode::kUnavailable,
                 "rank " + std::to_string(rank_) + " of " + std::to_string(size_) +
                     " has waited in " + call_ + " for " + whom + " for " + waited.data() +
-                    " s: a process hangs or its host is lost; run the same command again");
+                    " s: a process hangs or its host is down; run the same command again");
   }
 
   CommunicatorOptions options_;
@@ -253,16 +253,16 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   bool usable_ = true;
-  std::string call_;       // the collective at work,
-  double deadline_ = 0.0;  // and how long it waits
+  std::string call_;       // the current collective
+  double deadline_ = 0.0;  // of the current collective, in seconds
   Calling mine_;
   Answer answer_;
-  std::vector<Calling> everyone_;  // at rank 0: what each rank is doing
+  std::vector<Calling> everyone_;  // on rank 0: the call of each rank
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options) {
+std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options) {
   return std::make_unique<MpiCommunicator>(options);
 }
 

@@ -27,7 +27,7 @@ Launch detect_launch(const std::function<const char*(const char*)>& variable) {
     return {"mpirun", parse_tasks(tasks), true};
   }
   if (const char* tasks = variable("PMI_SIZE")) return {"a PMI launcher", parse_tasks(tasks), true};
-  // sbatch sets SLURM_NTASKS too, but its script is no step of its own
+  // sbatch also sets SLURM_NTASKS, but a batch script is not a step
   const char* step_tasks = variable("SLURM_STEP_NUM_TASKS");
   if (step_tasks != nullptr && variable("SLURM_STEP_ID") != nullptr) {
     return {"srun", parse_tasks(step_tasks), has_pmix};
@@ -60,7 +60,7 @@ MpiEnvironment::MpiEnvironment(const CommunicatorOptions& options) {
 
 void MpiEnvironment::join(const Launch& launch, const CommunicatorOptions& options) {
   mpi_version_ = mpi::library_name();
-  world_ = mpi::make_setup(options);
+  world_ = mpi::make_communicator(options);
   if (launch.tasks != Launch::kUnknown && world_->size() == 1) {
     world_.reset();
     throw Error(ExitCode::kConfig,
@@ -83,8 +83,9 @@ MpiEnvironment::~MpiEnvironment() {
   if (started_) mpi::stop();
 }
 
-std::unique_ptr<Communicator> MpiEnvironment::make_setup(const CommunicatorOptions& options) const {
-  return started_ ? mpi::make_setup(options) : make_self_communicator();
+std::unique_ptr<Communicator> MpiEnvironment::make_communicator(
+    const CommunicatorOptions& options) const {
+  return started_ ? mpi::make_communicator(options) : make_self_communicator();
 }
 
 int MpiEnvironment::exit_status(ExitCode code) const {
@@ -97,13 +98,13 @@ void MpiEnvironment::abort(ExitCode code) {
   std::_Exit(static_cast<int>(code));
 }
 
-#if !BULKSIM_HAS_MPI  // what -DBULKSIM_MPI=AUTO|ON|OFF came to
+#if !BULKSIM_HAS_MPI  // set by -DBULKSIM_MPI=AUTO|ON|OFF
 namespace mpi {
 
 void require_built_in() {
   throw Error(ExitCode::kConfig,
-              "a launcher starts several tasks, but this program was built without MPI: start it "
-              "alone, or configure with -DBULKSIM_MPI=ON");
+              "a launcher starts several tasks, but this program was built without MPI: run it "
+              "without a launcher, or configure with -DBULKSIM_MPI=ON");
 }
 void start() {}
 void stop() {}
@@ -119,7 +120,7 @@ Place find_place() {
 std::unique_ptr<Heartbeat> make_heartbeat(double, Watchdog&) {
   return nullptr;
 }
-std::unique_ptr<Communicator> make_setup(const CommunicatorOptions&) {
+std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions&) {
   return make_self_communicator();
 }
 

@@ -13,26 +13,26 @@ namespace mpi {
 class Heartbeat;
 }
 
-/// What the environment variables of a process say of the launcher that started it.
+/// The launcher of this process, detected from its environment variables.
 struct Launch {
   static constexpr int kUnknown = 0;
 
   std::string launcher = "none";  ///< "mpirun", "srun", "a PMI launcher", "a PMIx launcher"
-  int tasks = 1;                  ///< announced processes, or kUnknown
-  bool has_pmi = false;           ///< the launcher pending a service through which ranks meet
+  int tasks = 1;                  ///< number of processes according to the launcher, or kUnknown
+  bool has_pmi = false;           ///< the launcher offers a service through which ranks connect
 
   bool operator==(const Launch&) const = default;
 };
 
-/// `variable` is getenv. A batch script is not a task: only the steps inside it are.
+/// `variable` is getenv. A Slurm batch script is not a task; only the steps inside it are.
 Launch detect_launch(const std::function<const char*(const char*)>& variable);
 
-/// Starts and ends MPI, once a process. MPI is started only under a launcher of several tasks: a
-/// process that was started alone is a world of one and needs no MPI at all.
+/// Starts and ends MPI, once per process. MPI is started only under a launcher with several tasks:
+/// a process started without a launcher is a single rank and does not need MPI.
 ///
-/// Throws Error (78) when the launcher announces several tasks but MPI sees one (a foreign MPI, or
-/// no PMIx), or when the program was built without MPI. With a watchdog in its options, ranks give
-/// each other signs of life.
+/// Throws Error (78) when the launcher starts several tasks but MPI sees one (the launcher of
+/// another MPI, or no PMIx), or when the program was built without MPI. With a watchdog in the
+/// options, ranks send each other heartbeats.
 class MpiEnvironment {
  public:
   explicit MpiEnvironment(const CommunicatorOptions& options = {});
@@ -41,17 +41,17 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
 
   Communicator& world() { return *world_; }
-  /// Another communicator of all ranks; all ranks call this together.
-  std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options) const;
+  /// Another communicator of all ranks. Collective.
+  std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options) const;
   int node_rank() const { return node_rank_; }  ///< rank among the ranks of this host
   int node_size() const { return node_size_; }  ///< ranks on this host
-  /// "Open MPI v4.1.4", or "none".
+  /// Name and version, as in "Open MPI v4.1.4"; "none" when MPI was not started.
   const std::string& mpi_version() const { return mpi_version_; }
 
-  /// What main returns when all ranks have come to the same orderly end: the code at rank 0, and 0
-  /// at the others, since a launcher kills the job at the first rank that returns anything else.
+  /// Exit status for main after all ranks have ended in an orderly way: the code on rank 0, and 0
+  /// on the others, since a launcher kills the job when any rank returns another status.
   int exit_status(ExitCode code) const;
-  /// Ends all ranks at once with this code; the others may be waiting in a collective.
+  /// Ends all ranks immediately with this code, even those waiting in a collective.
   [[noreturn]] void abort(ExitCode code);
 
  private:
@@ -62,7 +62,7 @@ class MpiEnvironment {
   int node_size_ = 1;
   std::string mpi_version_ = "none";
   std::unique_ptr<Communicator> world_;
-  std::unique_ptr<mpi::Heartbeat> heartbeat_;  // tells a rank that works from one that is lost
+  std::unique_ptr<mpi::Heartbeat> heartbeat_;  // detects ranks that hang or have died
 };
 
 }  // namespace bulksim

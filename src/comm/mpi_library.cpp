@@ -29,7 +29,7 @@ void start() {
   if (provided >= MPI_THREAD_SERIALIZED) return;
   MPI_Finalize();
   throw Error(ExitCode::kConfig,
-              "this MPI (" + library_name() + ") cannot be used by a program with threads");
+              "this MPI (" + library_name() + ") does not support programs with threads");
 }
 
 void stop() {

@@ -9,24 +9,23 @@
 
 namespace bulksim::mpi {
 
-/// Held around every call to MPI, which is asked for no more than MPI_THREAD_SERIALIZED. MPI is one
-/// a process, and so is its lock.
+/// Held during every MPI call: MPI is initialized with MPI_THREAD_SERIALIZED only.
 std::mutex& library_mutex();
 
-/// Calls MPI under the lock.
+/// Calls MPI while holding the lock.
 template <class Call>
 int locked(const Call& call) {
   const std::lock_guard lock(library_mutex());
   return call();
 }
 
-/// Throws Error (69) with the words of MPI unless a call was a success; `call` says what it was to
-/// do.
+/// Throws Error (69) with MPI's message unless `status` is success; `call` completes "MPI cannot
+/// ...".
 void check(int status, const std::string& call);
 
-// What the environment needs of MPI. Without MPI there are stand-ins that say so.
+// The MPI functions of MpiEnvironment. A build without MPI has stubs that throw.
 
-/// This process among those of its host.
+/// Position of this process among the ranks of its host.
 struct Place {
   int node_rank = 0;
   int node_size = 1;
@@ -34,15 +33,15 @@ struct Place {
 
 /// Throws Error (78) in a build without MPI.
 void require_built_in();
-/// MPI_Init_thread, once a process.
+/// MPI_Init_thread; once per process.
 void start();
 /// MPI_Finalize; waits for the other ranks.
 void stop();
 [[noreturn]] void abort(ExitCode code);
-/// "Open MPI v4.1.4".
+/// Name and version, as in "Open MPI v4.1.4".
 std::string library_name();
-/// All calls below are collective.
+/// The functions below are collective.
 Place find_place();
-std::unique_ptr<Communicator> make_setup(const CommunicatorOptions& options);
+std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
 
 }  // namespace bulksim::mpi

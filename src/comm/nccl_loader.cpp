@@ -9,7 +9,7 @@ NcclSetup make_nccl_setup(Communicator& control, int node_rank, const Communicat
   NcclSetup made;
   try {
     SharedLibrary(module).find("bulksim_make_nccl_setup", make);
-  } catch (const Error& error) {  // at every rank: it is the same program
+  } catch (const Error& error) {  // the same on every rank, which run the same program
     made.why_not = error.what();
     return made;
   }

@@ -15,7 +15,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// False when the queue was closed: the value is dropped and the producer should stop.
+  /// Returns false when the queue is closed: the value is dropped, and the producer should stop.
   bool push(T value) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || values_.size() < capacity_; });
@@ -25,7 +25,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Nothing when the queue is closed and empty.
+  /// Returns nothing when the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !values_.empty(); });
@@ -36,7 +36,7 @@ class BoundedQueue {
     return value;
   }
 
-  /// No more values come; those inside can still be taken.
+  /// Ends the input; values in the queue can still be popped.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
-#if BULKSIM_HAS_XXHASH_DISPATCH  // the library takes the best instruction set of this machine
+#if BULKSIM_HAS_XXHASH_DISPATCH  // selects the best instruction set at run time
 #define XXH_STATIC_LINKING_ONLY
 #include <xxh_x86dispatch.h>
 #else

@@ -8,7 +8,7 @@ namespace bulksim {
 
 namespace {
 
-/// The library takes lengths of 31 bits.
+/// The library has 31-bit lengths.
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 30;
 
 }  // namespace
@@ -17,7 +17,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), kBytesAtOnce));
-    // the library's declaration lacks const, it only reads
+    // the library only reads; its declaration has no const
     auto* from = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(piece.data()));
     crc = crc32_iscsi(from, static_cast<int>(piece.size()), crc);
     bytes = bytes.subspan(piece.size());

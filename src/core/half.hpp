@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-/// Whether a finite float32 is also a float16.
+/// Whether a finite float32 is exactly representable as float16.
 inline bool fits_half(float value) {
   const float size = std::fabs(value);
   if (size >= 0x1p-14f) {  // normal: 10 bits of fraction
@@ -16,14 +16,14 @@ inline bool fits_half(float value) {
   return steps == std::trunc(steps);
 }
 
-/// The nearest float16 of any float32, ties to even; what is too large becomes infinite. Without
-/// branches, for loops over many.
+/// The nearest float16, ties to even; values that are too large become infinite. Branch-free, for
+/// vectorized loops.
 inline std::uint16_t round_to_half(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t size = bits & 0x7FFFFFFF;
-  // 13 bits go, and the exponent gets its other bias
+  // 13 bits are dropped, and the exponent bias changes
   const std::uint32_t normal = (size + 0xFFF + (size >> 13 & 1) - ((127 - 15) << 23)) >> 13;
-  // a sum with 1/2 has steps of 2^-24, as subnormals have
+  // adding 1/2 gives a spacing of 2^-24, that of subnormals
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3F000000;
   const std::uint32_t is_small = -std::uint32_t{size < 0x38800000};
@@ -35,19 +35,19 @@ inline std::uint16_t round_to_half(float value) {
                                     (finite & ~is_large));
 }
 
-/// Infinities and numbers that are none.
+/// Whether a float16 is infinite or NaN.
 inline bool is_special_half(std::uint16_t half) {
   return (half & 0x7C00) == 0x7C00;
 }
 
-/// The value of a float16 that is not special. The product gives the exponent its other bias and
-/// makes subnormals normal, both exactly.
+/// The value of a finite float16. The product changes the exponent bias and normalizes subnormals,
+/// both exactly.
 inline float from_half(std::uint16_t half) {
   const float size = std::bit_cast<float>((half & 0x7FFFu) << 13) * 0x1p112f;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | (half & 0x8000u) << 16);
 }
 
-/// The value of any float16; what is no number keeps its bits. Without branches, too.
+/// The value of any float16; NaN keeps its payload. Branch-free.
 inline float widen_half(std::uint16_t half) {
   const std::uint32_t is_special = -std::uint32_t{is_special_half(half)};
   const std::uint32_t special = 0x7F800000u | (half & 0x3FFu) << 13 | (half & 0x8000u) << 16;

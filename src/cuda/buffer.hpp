@@ -10,16 +10,15 @@
 
 namespace bulksim::cuda {
 
-/// `size` elements of device memory, not initialised. The host cannot read them, so the only thing
-/// to be had is a pointer for kernels and copies.
+/// `size` uninitialized elements of device memory, accessible only to kernels and copies.
 template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::int64_t size) { reserve(size); }
 
-  /// Makes room for `size` elements; what was inside is lost when it grows, and the device finishes
-  /// its work first.
+  /// Ensures room for `size` elements. Growing discards the contents and synchronizes with the
+  /// device.
   void reserve(std::int64_t size) {
     if (size <= size_) return;
     clear();
@@ -44,14 +43,14 @@ class DeviceBuffer {
   std::int64_t size_ = 0;
 };
 
-/// `size` elements of host memory that the device reads and writes by itself.
+/// `size` elements of pinned host memory, which the device accesses directly.
 template <class T>
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
   explicit PinnedBuffer(std::int64_t size) { reserve(size); }
 
-  /// Makes room for `size` elements; what was inside is lost when it grows.
+  /// Ensures room for `size` elements. Growing discards the contents.
   void reserve(std::int64_t size) {
     if (size <= size_) return;
     memory_.reset();
@@ -75,7 +74,7 @@ class PinnedBuffer {
   std::int64_t size_ = 0;
 };
 
-/// Copies `count` elements to the device, in the order of `stream`.
+/// Copies `count` elements to the device, ordered by `stream`.
 template <class T>
 void upload(const PinnedBuffer<T>& from, const DeviceBuffer<T>& to, std::int64_t count,
             const Stream& stream) {
@@ -85,7 +84,7 @@ void upload(const PinnedBuffer<T>& from, const DeviceBuffer<T>& to, std::int64_t
         "copy to the device");
 }
 
-/// Copies `count` elements from `from` to the host, in the order of `stream`.
+/// Copies `count` elements from `from` to the host, ordered by `stream`.
 template <class T>
 void download(const T* from, const PinnedBuffer<T>& to, std::int64_t count, const Stream& stream) {
   if (count == 0) return;
@@ -94,7 +93,7 @@ void download(const T* from, const PinnedBuffer<T>& to, std::int64_t count, cons
         "copy from the device");
 }
 
-/// Sets `count` elements to zero bytes, in the order of `stream`.
+/// Sets `count` elements to zero bytes, ordered by `stream`.
 template <class T>
 void clear(T* memory, std::int64_t count, const Stream& stream) {
   if (count == 0) return;

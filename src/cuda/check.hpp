@@ -8,7 +8,7 @@
 
 namespace bulksim::cuda {
 
-/// The line that made a call of the runtime.
+/// Source location of a CUDA runtime call.
 struct Place {
   const char* file;
   int line;
@@ -18,8 +18,8 @@ struct Place {
   }
 };
 
-/// A call of the CUDA runtime that failed. Out of memory is 71, everything else 69: a device that
-/// has failed once is not used again by this process.
+/// A failed CUDA runtime call. Out of memory is 71, everything else 69. This process does not use a
+/// device again after it has failed.
 class CallError : public Error {
  public:
   CallError(cudaError_t status, const std::string& action, Place where)
@@ -43,11 +43,11 @@ class CallError : public Error {
 /// Throws CallError unless `status` is success. `action` completes "cannot ...".
 inline void check(cudaError_t status, const char* action, Place where = Place::here()) {
   if (status == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // said here: not to be found again by the next launch
+  static_cast<void>(cudaGetLastError());  // clear it, so that the next launch does not report it
   throw CallError(status, action, where);
 }
 
-/// The status of the launch just made.
+/// Checks the launch just made.
 inline void check_launch(const char* kernel, Place where = Place::here()) {
   if (const cudaError_t status = cudaGetLastError(); status != cudaSuccess) {
     throw CallError(status, std::string("launch ") + kernel, where);

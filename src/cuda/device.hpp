@@ -8,17 +8,18 @@
 
 namespace bulksim::cuda {
 
-/// The device that this process uses: the one of its rank on the node.
+/// The CUDA device of this process, chosen by its rank on the node.
 class Device {
  public:
-  /// Takes device `node_rank` modulo the devices that can be seen; Error (69) when there is none.
+  /// Takes device `node_rank` modulo the number of visible devices; throws Error (69) when there is
+  /// none.
   explicit Device(int node_rank) {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice || count == 0) {
       static_cast<void>(cudaGetLastError());
       throw Error(ExitCode::kUnavailable,
-                  "there is no CUDA device here: " + std::string(cudaGetErrorString(status)));
+                  "no CUDA device is available: " + std::string(cudaGetErrorString(status)));
     }
     check(status, "count the CUDA devices");
     ordinal_ = node_rank % count;
@@ -27,7 +28,7 @@ class Device {
     check(cudaDeviceGetPCIBusId(pci_, sizeof pci_, ordinal_), "read the PCI id of the device");
   }
 
-  /// Makes it the device of the calling thread.
+  /// Selects this device for the calling thread.
   void use() const { check(cudaSetDevice(ordinal_), "select the device"); }
 
   std::string name() const { return properties_.name; }
@@ -43,15 +44,15 @@ class Device {
     }
     return text;
   }
-  /// Name, UUID and PCI id, for error sentences.
+  /// Name, UUID and PCI id, for error messages.
   std::string description() const { return name() + " (" + uuid() + ", PCI " + pci_ + ")"; }
-  /// "0000:3b:00", as the driver names it in the log of the kernel.
+  /// "0000:3b:00", as the driver writes it to the kernel log.
   std::string slot() const {
     const std::string id = pci_;
     return id.substr(0, id.rfind('.'));
   }
   int multiprocessors() const { return properties_.multiProcessorCount; }
-  /// Most shared memory of one block, in bytes.
+  /// Largest shared memory per block, in bytes.
   std::int64_t shared_per_block() const {
     return static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin);
   }
@@ -59,7 +60,7 @@ class Device {
   std::int64_t free_bytes() const {
     std::size_t available = 0;
     std::size_t total = 0;
-    check(cudaMemGetInfo(&available, &total), "ask for the free device memory");
+    check(cudaMemGetInfo(&available, &total), "query the free device memory");
     return static_cast<std::int64_t>(available);
   }
 
@@ -69,20 +70,20 @@ class Device {
   char pci_[32] = {};
 };
 
-/// An error of the runtime as a user needs it: which device, what the driver says of it, and what
-/// to do. A device that has failed is not used again by this process.
+/// The error for the user: the device, the driver's message, and what to do. This process does not
+/// use a device again after it has failed.
 inline Error device_error(const CallError& error, const Device& device) {
   const std::string sentence = std::string(error.what()) + " on " + device.description();
   if (error.code() == ExitCode::kMemory) {
-    return {error.code(), sentence + "; leave it more memory, or choose a smaller --tile"};
+    return {error.code(), sentence + "; free device memory, or choose a smaller --tile"};
   }
   const std::string driver = last_kernel_message({"Xid", device.slot()});
-  return {error.code(), sentence + (driver.empty() ? "" : "; the driver says '" + driver + "'") +
-                            "; run the same command again, and when it comes back take the device "
-                            "out of service (nvidia-smi -q tells its state)"};
+  return {error.code(), sentence + (driver.empty() ? "" : "; the driver reports '" + driver + "'") +
+                            "; run the same command again; if it fails again, take the device out "
+                            "of service (nvidia-smi -q shows its state)"};
 }
 
-/// Runs `body` with the device of this thread set, and names the device in its errors.
+/// Runs `body` with `device` selected and adds the device to its errors.
 template <class Body>
 void on_device(const Device& device, Body body) {
   try {

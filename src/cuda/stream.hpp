@@ -17,7 +17,7 @@ class Stream {
   }
 
   cudaStream_t get() const { return stream_.get(); }
-  /// Waits until its work is done, and says what went wrong with it.
+  /// Waits until its work is done; throws the error of work that failed.
   void wait() const { check(cudaStreamSynchronize(get()), "finish the work of a stream"); }
 
  private:
@@ -27,7 +27,7 @@ class Stream {
   std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy> stream_;
 };
 
-/// A mark in the work of a stream. A host thread that waits for it sleeps.
+/// A CUDA event. A host thread that waits for it sleeps.
 class Event {
  public:
   Event() {
@@ -37,23 +37,24 @@ class Event {
     event_.reset(raw);
   }
 
-  /// Marks the end of what is in `stream` now.
+  /// Records the current end of `stream`.
   void record(const Stream& stream) {
     check(cudaEventRecord(event_.get(), stream.get()), "record an event");
   }
-  /// The host waits for the mark; at once when there is none yet.
+  /// Waits on the host; returns immediately when the event was never recorded.
   void wait() const { check(cudaEventSynchronize(event_.get()), "wait for an event"); }
-  /// Whether the mark was passed, or there is none; does not wait.
+  /// Whether the event has completed or was never recorded; does not wait.
   bool has_passed() const {
     const cudaError_t status = cudaEventQuery(event_.get());
     if (status == cudaErrorNotReady) {
-      static_cast<void>(cudaGetLastError());  // no error: not to be found by the next launch
+      static_cast<void>(
+          cudaGetLastError());  // clear it, so that the next launch does not report it
       return false;
     }
-    check(status, "look at an event");
+    check(status, "query an event");
     return true;
   }
-  /// Work put into `stream` from now on waits for the mark.
+  /// Later work in `stream` waits for the event.
   void hold(const Stream& stream) const {
     check(cudaStreamWaitEvent(stream.get(), event_.get(), 0), "make a stream wait");
   }

@@ -31,10 +31,10 @@ hid_t type_of(Element element) {
 File create_array_file(const std::string& path) {
   const PropertyList access = file_access();
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set the format");
-  // All metadata goes into one block behind the preface, and no array shares a block with another.
+  // All metadata goes into one block after the preface, and no array shares a block with another.
   check(H5Pset_meta_block_size(access.get(), kArraysAt - kPrefaceBytes), "set the metadata block");
   check(H5Pset_small_data_block_size(access.get(), 0), "set the block of small data");
-  const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "make file creation properties");
+  const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "create file creation properties");
   check(H5Pset_userblock(creation.get(), kPrefaceBytes), "set the user block");
   check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
@@ -44,20 +44,20 @@ File create_array_file(const std::string& path) {
 std::int64_t create_array(const File& file, const std::string& name, Element element,
                           const std::vector<hsize_t>& extent) {
   const Dataspace space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
-                        "make a space");
+                        "create a dataspace");
   const PropertyList creation = dataset_creation();
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
-  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave an array unwritten");
+  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "turn fill values off");
   const Dataset array(H5Dcreate2(file.get(), name.c_str(), type_of(element), space.get(),
                                  H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                       "create the array '" + name + "'");
-  // An array without an element lies nowhere, and HDF5 gives no usable answer for it.
+  // HDF5 does not allocate an empty array, and returns no usable offset for it.
   if (std::find(extent.begin(), extent.end(), 0) != extent.end()) return kArraysAt;
   return static_cast<std::int64_t>(H5Dget_offset(array.get()));
 }
 
 void create_group(const File& file, const std::string& name) {
-  const PropertyList creation(H5Pcreate(H5P_GROUP_CREATE), "make group properties");
+  const PropertyList creation(H5Pcreate(H5P_GROUP_CREATE), "create group properties");
   check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
   const Handle<H5Gclose> group(
       H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
@@ -67,7 +67,7 @@ void create_group(const File& file, const std::string& name) {
 void write_array(const File& file, const std::string& name, Element element,
                  const std::vector<hsize_t>& extent, const void* elements) {
   const Dataspace space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
-                        "make a space");
+                        "create a dataspace");
   const PropertyList creation = dataset_creation();
   const Dataset array(H5Dcreate2(file.get(), name.c_str(), type_of(element), space.get(),
                                  H5P_DEFAULT, creation.get(), H5P_DEFAULT),
@@ -82,7 +82,7 @@ void read_array(const File& file, const std::string& name, Element element, std:
   const Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
   const Dataspace space(H5Dget_space(array.get()), what, ExitCode::kDataError);
   if (H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(count)) {
-    throw Error(ExitCode::kDataError, "the array '" + name + "' has another size than it should");
+    throw Error(ExitCode::kDataError, "the array '" + name + "' does not have the expected size");
   }
   check(H5Dread(array.get(), type_of(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, to), what,
         ExitCode::kDataError);

@@ -8,7 +8,7 @@ namespace {
 
 using Value = std::variant<std::int64_t, double, std::string>;
 
-/// Writes the attribute of one type of value.
+/// Writes an attribute; one overload per type of value.
 struct Writer {
   const File& file;
   const std::string& name;
@@ -21,7 +21,7 @@ struct Writer {
   }
 
   void write(hid_t file_type, hid_t memory_type, const void* value) const {
-    const Dataspace scalar(H5Screate(H5S_SCALAR), "make a scalar");
+    const Dataspace scalar(H5Screate(H5S_SCALAR), "create a scalar dataspace");
     const Attribute attribute(
         H5Acreate2(file.get(), name.c_str(), file_type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
         "create the attribute '" + name + "'");
@@ -58,7 +58,7 @@ Value read_value(const Attribute& attribute, const std::string& name, const std:
   if (scalar && kind == H5T_STRING && H5Tis_variable_str(type.get()) == 0) {
     return read_string(attribute, type, what);
   }
-  throw Error(ExitCode::kDataError, what + " is no plain number and no plain text");
+  throw Error(ExitCode::kDataError, what + " is neither a scalar number nor a string");
 }
 
 std::string name_of(const Attribute& attribute, const std::string& path) {
@@ -72,7 +72,7 @@ std::string name_of(const Attribute& attribute, const std::string& path) {
 }  // namespace
 
 Datatype text_type(std::size_t bytes) {
-  Datatype type(H5Tcopy(H5T_C_S1), "make a string type");
+  Datatype type(H5Tcopy(H5T_C_S1), "create a string type");
   check(H5Tset_size(type.get(), std::max<std::size_t>(bytes, 1)), "size a string type");
   check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "pad a string type");
   check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "choose UTF-8");

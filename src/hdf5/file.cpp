@@ -7,13 +7,14 @@ namespace bulksim::h5 {
 
 namespace {
 
-constexpr std::size_t kCacheBytes = std::size_t{4}
-                                    << 20;  // more than a file takes when it is opened
+constexpr std::size_t kCacheBytes = std::size_t{4} << 20;  // more than opening a file needs
 
-/// Throws std::bad_alloc in time: HDF5 crashes when the caches of a file find no memory.
+/// Throws std::bad_alloc before HDF5 runs out of memory, since HDF5 crashes when it cannot allocate
+/// a file's caches.
 void require_memory() {
   const std::unique_ptr<std::byte[]> room(new std::byte[kCacheBytes]);
-  std::byte* volatile used = room.get();  // or the compiler leaves both calls out
+  std::byte* volatile used =
+      room.get();  // volatile, so that the compiler does not remove the allocation
   static_cast<void>(used);
 }
 
@@ -22,7 +23,7 @@ void require_memory() {
 PropertyList file_access() {
   require_memory();
   check(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr), "silence HDF5");
-  PropertyList list(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
+  PropertyList list(H5Pcreate(H5P_FILE_ACCESS), "create file access properties");
 #if H5_VERSION_GE(1, 10, 7)
   check(H5Pset_file_locking(list.get(), false, true), "turn file locking off");
 #endif
@@ -32,15 +33,15 @@ PropertyList file_access() {
 File create_file(const std::string& path) {
   const PropertyList access = file_access();
   const auto block = static_cast<hsize_t>(kDataOffset);
-  // In this format object headers and indexes carry checksums, and an index of fixed chunks needs
-  // no bytes at all.
+  // In this format object headers and indexes have checksums, and the index of a fixed-size chunked
+  // dataset takes no space.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set the format");
-  // All metadata goes into one block at the front, so what comes next begins behind it.
+  // All metadata goes into one block at the start; datasets begin after it.
   check(H5Pset_meta_block_size(access.get(), block), "set the metadata block");
   check(H5Pset_alignment(access.get(), block, block), "set the alignment");
-  // No list of texts shares a block with another.
+  // No list of strings shares a block with another.
   check(H5Pset_small_data_block_size(access.get(), 0), "set the block of small data");
-  const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "make file creation properties");
+  const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "create file creation properties");
   check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
           "create '" + path + "'"};
@@ -61,7 +62,7 @@ bool has_attribute(const std::string& path, const std::string& name) {
 }
 
 PropertyList dataset_creation() {
-  PropertyList list(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
+  PropertyList list(H5Pcreate(H5P_DATASET_CREATE), "create dataset properties");
   check(H5Pset_obj_track_times(list.get(), false), "turn time stamps off");
   return list;
 }

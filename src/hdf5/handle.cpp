@@ -13,12 +13,12 @@ herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* reason) {
   return 0;
 }
 
-/// Number of the system's error that a reason of HDF5 quotes, or 0.
+/// The errno in an HDF5 error message, or 0.
 int error_number_in(const std::string& reason) {
   constexpr std::string_view kMark = "errno = ";
   const auto at = reason.find(kMark);
   if (at == std::string::npos) return 0;
-  int number = 0;  // and stays 0 where no number follows
+  int number = 0;  // stays 0 when no number follows
   std::from_chars(reason.data() + at + kMark.size(), reason.data() + reason.size(), number);
   return number;
 }

@@ -10,11 +10,11 @@
 
 namespace bulksim::h5 {
 
-/// Throws Error "cannot <action>: <the innermost reason HDF5 gives>" when `status`, the result of
-/// the call just made, is negative.
+/// Throws Error "cannot <action>: <innermost HDF5 error>" when `status`, the result of the
+/// preceding HDF5 call, is negative.
 void check(std::int64_t status, const std::string& action, ExitCode code = ExitCode::kIoError);
 
-/// Owns an identifier and closes it with the function it is named by.
+/// Owns an HDF5 identifier and closes it with `Close`.
 template <herr_t (*Close)(hid_t)>
 class Handle {
  public:
@@ -33,7 +33,7 @@ class Handle {
   }
 
   hid_t get() const { return id_; }
-  /// Closes and reports what closing reports; the destructor stays silent.
+  /// Closes the identifier and throws on failure; the destructor ignores failures.
   void close(const std::string& action) { check(Close(std::exchange(id_, -1)), action); }
 
  private:

@@ -8,11 +8,11 @@ namespace bulksim::h5 {
 std::int64_t create_texts(const File& file, const std::string& name, std::int64_t count,
                           std::int64_t width) {
   const auto extent = static_cast<hsize_t>(count);
-  const Dataspace space(H5Screate_simple(1, &extent, nullptr), "make a space");
+  const Dataspace space(H5Screate_simple(1, &extent, nullptr), "create a dataspace");
   const Datatype type = text_type(static_cast<std::size_t>(width));
   const PropertyList creation = dataset_creation();
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
-  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave texts unwritten");
+  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "turn fill values off");
   const Dataset texts(H5Dcreate2(file.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
                       "create the list '" + name + "'");
@@ -31,7 +31,7 @@ std::optional<Texts> find_texts(const File& file, const std::string& name,
   const haddr_t at = H5Dget_offset(texts.get());
   if (H5Sget_simple_extent_ndims(space.get()) != 1 || H5Tget_class(type.get()) != H5T_STRING ||
       H5Tis_variable_str(type.get()) != 0 || at == HADDR_UNDEF) {
-    throw Error(ExitCode::kDataError, "'" + name + "' of '" + path + "' is no plain list of texts");
+    throw Error(ExitCode::kDataError, "'" + name + "' of '" + path + "' is not a list of strings");
   }
   hsize_t count = 0;
   check(H5Sget_simple_extent_dims(space.get(), &count, nullptr), what, ExitCode::kDataError);

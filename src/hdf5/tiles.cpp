@@ -24,29 +24,30 @@ bool is_of(const Datatype& found, ValueType type) {
 }  // namespace
 
 Datatype type_of(ValueType type) {
-  Datatype made(H5Tcopy(H5T_IEEE_F32LE), "make a type");
+  Datatype made(H5Tcopy(H5T_IEEE_F32LE), "create a type");
   if (type == ValueType::kFloat32) return made;
-  // binary16: sign in bit 15, 5 bits of exponent from bit 10, 10 bits of fraction from bit 0
-  check(H5Tset_fields(made.get(), 15, 10, 5, 0, 10), "make a type");
-  check(H5Tset_size(made.get(), 2), "make a type");
-  check(H5Tset_ebias(made.get(), 15), "make a type");
+  // binary16: sign in bit 15, exponent in bits 10 to 14, fraction in bits 0 to 9
+  check(H5Tset_fields(made.get(), 15, 10, 5, 0, 10), "create a type");
+  check(H5Tset_size(made.get(), 2), "create a type");
+  check(H5Tset_ebias(made.get(), 15), "create a type");
   return made;
 }
 
 Dataset create_tiles(const File& file, const std::string& name, ValueType type, Extent extent,
                      Extent chunk) {
-  // HDF5 refuses a chunk larger than a fixed dimension, so the dimensions may grow to whole chunks.
+  // HDF5 rejects a chunk larger than a fixed dimension, so the maximum dimensions are whole chunks.
   const Extent limit{whole_chunks(extent[0], chunk[0]), whole_chunks(extent[1], chunk[1])};
-  const Dataspace space(H5Screate_simple(2, extent.data(), limit.data()), "make a matrix space");
+  const Dataspace space(H5Screate_simple(2, extent.data(), limit.data()),
+                        "create a matrix dataspace");
   const PropertyList creation = dataset_creation();
   check(H5Pset_chunk(creation.get(), 2, chunk.data()), "set the chunk");
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
-  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave chunks unwritten");
+  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "turn fill values off");
   return create_dataset(file, name, type, space, creation);
 }
 
 Dataset create_empty(const File& file, const std::string& name, ValueType type, Extent extent) {
-  const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "make a matrix space");
+  const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "create a matrix dataspace");
   return create_dataset(file, name, type, space, dataset_creation());
 }
 
@@ -58,7 +59,7 @@ Dataset open_matrix(const File& file, const std::string& name, const std::string
   if (H5Sget_simple_extent_ndims(space.get()) != 2 ||
       !(is_of(type, ValueType::kFloat32) || is_of(type, ValueType::kFloat16))) {
     throw Error(ExitCode::kDataError,
-                "the dataset '" + name + "' of '" + path + "' is no float32 or float16 matrix");
+                "the dataset '" + name + "' of '" + path + "' is not a float32 or float16 matrix");
   }
   return dataset;
 }
@@ -86,7 +87,8 @@ Extent chunk_of(const Dataset& dataset, const std::string& path) {
   Extent chunk{};
   if (H5Pget_layout(creation.get()) != H5D_CHUNKED || H5Pget_nfilters(creation.get()) != 0 ||
       H5Pget_chunk(creation.get(), 2, chunk.data()) != 2) {
-    throw Error(ExitCode::kDataError, "'" + path + "' does not hold plain chunks");
+    throw Error(ExitCode::kDataError,
+                "'" + path + "' does not store the matrix in uncompressed chunks");
   }
   return chunk;
 }
@@ -98,7 +100,7 @@ std::int64_t chunk_offset(const Dataset& dataset, Extent cell, const std::string
   check(H5Dget_chunk_info_by_coord(dataset.get(), cell.data(), &filters, &address, &bytes),
         "find a chunk of '" + path + "'", ExitCode::kDataError);
   if (address == HADDR_UNDEF) {
-    throw Error(ExitCode::kDataError, "'" + path + "' lacks a chunk");
+    throw Error(ExitCode::kDataError, "'" + path + "' has a missing chunk");
   }
   return static_cast<std::int64_t>(address);
 }

@@ -12,7 +12,7 @@ void map_source(const PropertyList& creation, const Dataspace& view, Extent exte
                 const Source& source) {
   const Extent start{0, source.begin};
   const Extent count{extent[0], source.end - source.begin};
-  const Dataspace space(H5Screate_simple(2, count.data(), nullptr), "make a source space");
+  const Dataspace space(H5Screate_simple(2, count.data(), nullptr), "create a source dataspace");
   check(
       H5Sselect_hyperslab(view.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       "select the columns of a source");
@@ -21,7 +21,7 @@ void map_source(const PropertyList& creation, const Dataspace& view, Extent exte
         "map '" + source.file + "'");
 }
 
-/// A text that HDF5 gives in the manner of snprintf.
+/// Reads a string from an HDF5 function with the interface of snprintf.
 template <class Get>
 std::string text_of(Get get, const std::string& what) {
   const ssize_t length = get(nullptr, 0);
@@ -59,8 +59,8 @@ Dataset create_view(const File& file, const std::string& name, ValueType type, E
   const float missing = std::numeric_limits<float>::quiet_NaN();
   const PropertyList creation = dataset_creation();
   check(H5Pset_fill_value(creation.get(), H5T_NATIVE_FLOAT, &missing), "set the fill value");
-  const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "make a matrix space");
-  const Dataspace selection(H5Scopy(space.get()), "make a matrix space");
+  const Dataspace space(H5Screate_simple(2, extent.data(), nullptr), "create a matrix dataspace");
+  const Dataspace selection(H5Scopy(space.get()), "create a matrix dataspace");
   for (const Source& source : sources)
     map_source(creation, selection, extent, source);
   return {H5Dcreate2(file.get(), name.c_str(), type_of(type).get(), space.get(), H5P_DEFAULT,

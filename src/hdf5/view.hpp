@@ -17,13 +17,13 @@ struct Source {
   hsize_t end = 0;
 };
 
-/// Creates a virtual matrix over the sources; what they do not give reads as NaN.
+/// Creates a virtual matrix over the sources; missing cells read as NaN.
 Dataset create_view(const File& file, const std::string& name, ValueType type, Extent extent,
                     const std::vector<Source>& sources);
 
 bool is_view(const Dataset& dataset, const std::string& path);
 
-/// The sources of a virtual matrix in the order in which they were given.
+/// The sources of a virtual matrix, in the order of creation.
 std::vector<Source> sources_of(const Dataset& dataset, const std::string& path);
 
 }  // namespace bulksim::h5

@@ -1,18 +1,18 @@
-"""Reads results of bulksim: needs h5py and numpy, and nothing else.
+"""Reads results of bulksim. Requires only h5py and numpy.
 
     import bulksim
     result = bulksim.open("OUT")          # a folder of versions, one version, or a file .h5
-    result.kind                           # "matrix", "pairs" (also nonzero) or "topk"
-    items, scores = result.row(7)         # pairs: the stored ones; matrix: all items
-    items, scores = result.top(7, 10)     # the best, ties by item
-    queries, scores = result.column(3)    # everything stored for one item
+    result.kind                           # "matrix", "pairs" (also nonzero), "topk" or "blocks"
+    items, scores = result.row(7)         # pairs: the stored items; matrix: all items
+    items, scores = result.top(7, 10)     # highest scores, by item where equal
+    queries, scores = result.column(3)    # all stored pairs of one item
     for query, items, scores in result.pairs(): ...
     result.query_ids, result.item_ids     # ids, or None
-    sums = result.block_sums              # where the mass of the softmax lies, or None
+    sums = result.block_sums              # distribution of the softmax mass, or None
     sums.fine, sums.share, sums.coarse, sums.mask, sums.live_rows, sums.softmax_scale
     sums.queries(a), sums.items(b)        # rows of a fine block, as slices
 
-A result that is not whole is an IncompleteResult: HDF5 alone would show NaN for a missing file.
+An incomplete result raises IncompleteResult; plain HDF5 would read NaN from a missing file.
 """
 
 import json
@@ -23,11 +23,11 @@ import numpy as np
 
 
 class IncompleteResult(Exception):
-    """The result is not finished, or files of it are missing or cut short."""
+    """The result is not finished, or some of its files are missing or truncated."""
 
 
 def open(path):
-    """The result of a path; raises FileNotFoundError or IncompleteResult."""
+    """Opens the result at a path; raises FileNotFoundError or IncompleteResult."""
     return Result(_find(os.fspath(path)))
 
 
@@ -41,11 +41,11 @@ def _find(path):
             file = os.path.realpath(os.path.join(path, name))
             _check_version(os.path.dirname(file))
             return file
-    raise IncompleteResult(f"the folder '{path}' holds no finished result")
+    raise IncompleteResult(f"the folder '{path}' contains no finished result")
 
 
 def _check_version(folder):
-    """Every file that the manifest lists is there in its size."""
+    """Checks that every file in the manifest exists with its size."""
     try:
         with _open_text(os.path.join(folder, "_SUCCESS")), _open_text(
             os.path.join(folder, "MANIFEST.json")
@@ -66,7 +66,7 @@ def _open_text(path):
 
 
 class Result:
-    """An open result. Rows are queries and columns are items, by their numbers."""
+    """An open result. Rows are queries and columns are items, both by number."""
 
     def __init__(self, path):
         self.path = path
@@ -118,7 +118,7 @@ class Result:
 
     @property
     def block_sums(self):
-        """The block sums, or None where there are none."""
+        """The block sums, or None when the result has none."""
         return BlockSums(self._file) if "block_sums" in self._file else None
 
     def _ids(self, name):
@@ -127,7 +127,7 @@ class Result:
         return [text.decode("utf-8") for text in self._file[name][:]]
 
     def row(self, query):
-        """Items (ascending) and scores of one query."""
+        """Items (in ascending order) and scores of one query."""
         query = self._checked(query, 0)
         if self.kind == "matrix":
             return np.arange(self.shape[1]), self._matrix[query, :]
@@ -139,7 +139,7 @@ class Result:
         return items[order], scores[order]
 
     def top(self, query, k):
-        """At most k items with the highest scores, ties by item; NaN counts as nothing."""
+        """At most k items by descending score, by item number where equal; NaN is ignored."""
         items, scores = self.row(query)
         known = ~np.isnan(scores)
         items, scores = items[known], scores[known]
@@ -147,7 +147,7 @@ class Result:
         return items[order], scores[order]
 
     def column(self, item):
-        """Queries (ascending) and scores of one item: the slow direction of pairs."""
+        """Queries (in ascending order) and scores of one item; slow for pairs."""
         item = self._checked(item, 1)
         if self.kind == "matrix":
             return np.arange(self.shape[0]), self._matrix[:, item]
@@ -165,7 +165,7 @@ class Result:
         return np.searchsorted(self._indptr, places, side="right") - 1, values
 
     def pairs(self):
-        """(query, items, scores) of every query, as row() gives them."""
+        """Yields (query, items, scores) for every query, as returned by row()."""
         self._require_scores()
         for query in range(self.shape[0]):
             yield (query, *self.row(query))
@@ -176,7 +176,7 @@ class Result:
 
     def _require_scores(self):
         if self.kind == "blocks":
-            raise ValueError("a result of --mode blocks holds no scores")
+            raise ValueError("a result of --mode blocks contains no scores")
 
     def _checked(self, number, axis):
         self._require_scores()
@@ -186,7 +186,7 @@ class Result:
 
 
 class BlockSums:
-    """S(a, b), the softmax mass of query block a in item block b, and what belongs to it."""
+    """Block sums: S(a, b) is the softmax mass of query block a in item block b."""
 
     def __init__(self, file):
         group = file["block_sums"]
@@ -200,11 +200,11 @@ class BlockSums:
         self._tile = int(file.attrs["tile_queries"]), int(file.attrs["tile_items"])
 
     def queries(self, block):
-        """Query rows of a row of fine blocks; the last may end before."""
+        """Query rows of a row of fine blocks; the last block may extend past the matrix."""
         return self._rows(block, self._tile[0])
 
     def items(self, block):
-        """Item rows of a column of fine blocks; the last may end before."""
+        """Items of a column of fine blocks; the last block may extend past the matrix."""
         return self._rows(block, self._tile[1])
 
     @staticmethod

@@ -32,10 +32,10 @@ struct Sections {
   Bytes values;
 };
 
-/// Nothing when the sizes do not add up to those of the row block.
+/// Returns nothing when the sizes do not add up to that of the row block.
 std::optional<Sections> slice(Bytes row_block, const RowBlockHeader& header) {
   const std::uint64_t room = row_block.size() - sizeof header;
-  // each of these is at most `room` in a good row block, so that none of the sums can wrap
+  // each of these is at most `room` in a valid row block, so that the sums below cannot overflow
   if (header.nnz > room || header.length_bytes > room || header.block_bytes > room) return {};
   const std::uint64_t offsets = offset_bytes(static_cast<ColumnCoding>(header.columns), header.nnz);
   const std::uint64_t values = header.nnz * value_bytes(static_cast<ValueCoding>(header.values));
@@ -53,20 +53,19 @@ std::optional<Sections> slice(Bytes row_block, const RowBlockHeader& header) {
   return sections;
 }
 
-/// Reads varints from bytes; once one does not fit, `finished` is false for good and all that
-/// follow are 0.
+/// Reads varints. After an invalid one, `finished` stays false and further values are 0.
 class VarintReader {
  public:
   explicit VarintReader(Bytes bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
-  /// One and two bytes, which are nearly all there is, take no branch of their own: their mixture
-  /// cannot be predicted.
+  /// Varints of one and two bytes, nearly all of them, share one path without a branch, since their
+  /// mixture is unpredictable.
   std::uint64_t next() {
     constexpr unsigned kMore = 0x80;
     if (end_ - at_ < 2) return any_length();
     const unsigned pair = load<std::uint16_t>(at_);
     if ((pair & (kMore << 8 | kMore)) == (kMore << 8 | kMore)) return any_length();
-    const unsigned second = pair >> 7 & 1;  // 1: the second byte belongs to it
+    const unsigned second = pair >> 7 & 1;  // 1: the second byte is part of the varint
     at_ += 1 + second;
     return (pair & 0x7F) | (pair >> 8 & (0x7F * second)) << 7;
   }
@@ -113,7 +112,7 @@ void unpack_offsets(Bytes bytes, std::span<Column> out) {
   };
   const std::byte* from = bytes.data();
   std::size_t at = 0;
-  // a load of eight bytes stays inside as long as another group of five follows
+  // a load of eight bytes stays in bounds as long as another group of five bytes follows
   for (; at + 2 * kGroupOffsets <= out.size(); at += kGroupOffsets, from += kGroupBytes)
     unpack(load<std::uint64_t>(from), at, kGroupOffsets);
   for (; at < out.size(); at += kGroupOffsets, from += kGroupBytes) {
@@ -132,7 +131,7 @@ bool in_order(std::span<const Column> row, std::int64_t columns) {
   return good;
 }
 
-/// Calls `see` with the columns of each row that was appended to `out` last.
+/// Calls `see` with the columns of each row just appended to `out`.
 template <class See>
 bool all_rows(const RowBlockHeader& header, CsrMatrix& out, See see) {
   bool good = true;
@@ -195,7 +194,7 @@ bool decode_values(Bytes bytes, ValueCoding coding, std::span<double> out) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   const auto widen = [](auto from, double& to) {
     to = from;
-    return std::fabs(to) <= kLargest;  // false for what is no number, too
+    return std::fabs(to) <= kLargest;  // also false for NaN
   };
   switch (coding) {
     case ValueCoding::kHalf:
@@ -214,19 +213,19 @@ bool decode_values(Bytes bytes, ValueCoding coding, std::span<double> out) {
 }  // namespace
 
 std::string decode_row_block(Bytes row_block, CsrMatrix& out) {
-  if (row_block.size() < sizeof(RowBlockHeader)) return "it is cut short";
+  if (row_block.size() < sizeof(RowBlockHeader)) return "it is truncated";
   if (load<std::uint32_t>(row_block.data()) != crc32c(row_block.subspan(kCheckedFrom))) {
-    return "its checksum does not fit";
+    return "its checksum does not match";
   }
   return decode_unchecked(row_block, out);
 }
 
 std::string decode_unchecked(Bytes row_block, CsrMatrix& out) {
-  if (row_block.size() < sizeof(RowBlockHeader)) return "it is cut short";
+  if (row_block.size() < sizeof(RowBlockHeader)) return "it is truncated";
   const auto header = load<RowBlockHeader>(row_block.data());
   if (header.rows > kRowBlockRows || header.columns > static_cast<unsigned>(ColumnCoding::kShort) ||
       header.values > static_cast<unsigned>(ValueCoding::kDouble)) {
-    return "its header makes no sense";
+    return "it has an invalid header";
   }
   const auto sections = slice(row_block, header);
   if (!sections) return "its sizes do not add up";

@@ -12,7 +12,8 @@ namespace bulksim {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "frames are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "row blocks are written as they are in memory");
 
 template <class T>
 void put(std::vector<std::byte>& out, T value) {
@@ -26,7 +27,7 @@ void put_varint(std::vector<std::byte>& out, std::uint64_t value) {
   out.push_back(static_cast<std::byte>(value));
 }
 
-/// The nonzeros of the rows: a view keeps absolute offsets, so they may begin anywhere.
+/// The nonzeros of the rows; a view keeps absolute offsets, so they may begin anywhere.
 template <class T>
 std::span<const T> entries_of(CsrView rows, std::span<const T> all) {
   return all.subspan(static_cast<std::size_t>(rows.row_offsets.front()),

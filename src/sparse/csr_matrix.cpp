@@ -54,13 +54,13 @@ namespace {
 
 using Entry = std::pair<Column, double>;
 
-/// Its highest bit is set for 0, the infinities and what is no number.
+/// The highest bit of the result is set for 0, infinities and NaN.
 std::uint64_t unusual(double value) {
   const std::uint64_t size = std::bit_cast<std::uint64_t>(value) & ~(std::uint64_t{1} << 63);
   return (size - 1) | (size + (std::uint64_t{1} << 52));
 }
 
-/// Rewrites the entries of one row at a time; the output never overtakes the input.
+/// Rewrites the entries row by row, in place; the output position never passes the input position.
 class Canonicalizer {
  public:
   Canonicalizer(CsrMatrix& rows, Irregular policy, const std::string& name, std::int64_t first_row)
@@ -108,7 +108,7 @@ class Canonicalizer {
       if (!std::isfinite(sum)) {
         throw Error(ExitCode::kDataError, where(row) + ": the duplicates of column " +
                                               std::to_string(column) +
-                                              " add up to no finite value");
+                                              " do not add up to a finite value");
       }
       if (sum == 0.0) {
         ++counts_.explicit_zeros;
@@ -120,7 +120,7 @@ class Canonicalizer {
     }
   }
 
-  /// The usual case, without a branch that depends on a value.
+  /// Whether a row is canonical already, the usual case; without branches on values.
   bool is_canonical(std::size_t begin, std::size_t end) const {
     const Column* columns = rows_.col_indices.data();
     const double* values = rows_.values.data();
@@ -154,7 +154,7 @@ class Canonicalizer {
   void refuse(std::int64_t row, std::size_t entry, const char* what) const {
     if (policy_ == Irregular::kAccept) return;
     throw Error(ExitCode::kDataError, where(row) + ", entry " + std::to_string(entry) + ": " +
-                                          what + ", and --strict refuses that");
+                                          what + ", which --strict does not allow");
   }
 
   std::string where(std::int64_t row) const {

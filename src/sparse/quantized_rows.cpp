@@ -6,8 +6,8 @@ namespace bulksim {
 
 namespace {
 
-/// Writes rows behind others. All columns are there from the start, so that a row without an entry
-/// to drop stays where it is.
+/// Appends rows. All columns are copied at the start, so that a row stays in place when none of its
+/// entries is dropped.
 class RowAppender {
  public:
   RowAppender(CsrView rows, FixedPoint format, QuantizedRows& out)
@@ -19,7 +19,7 @@ class RowAppender {
   }
 
   void append(std::span<const double> values) {
-    const bool all_kept = format_ == kDotIntegers ? put_integers(values) : put_quantized(values);
+    const bool all_kept = format_ == kDotIntegers ? copy_integers(values) : quantize_row(values);
     if (all_kept && end_ == from_) {
       end_ += values.size();
     } else {
@@ -34,16 +34,17 @@ class RowAppender {
   }
 
  private:
-  /// Integers are their own quantized values. As `put_quantized`: canonical rows have no zeros.
-  bool put_integers(std::span<const double> values) {
+  /// Integers are their own quantized values. Returns true, since canonical rows have no zeros.
+  bool copy_integers(std::span<const double> values) {
     std::ranges::transform(values, out_.values.data() + from_,
                            [](double value) { return static_cast<std::int32_t>(value); });
     out_.norms.push_back(1.0);
     return true;
   }
 
-  /// Puts a row where its columns are; returns whether no quantized value is 0.
-  bool put_quantized(std::span<const double> values) {
+  /// Quantizes a row at the position of its columns; returns whether all quantized values are
+  /// nonzero.
+  bool quantize_row(std::span<const double> values) {
     const RowScale scale = row_scale(values);
     std::int32_t* to = out_.values.data() + from_;
     std::int32_t zeros = 0;
@@ -69,8 +70,8 @@ class RowAppender {
 
   FixedPoint format_;
   QuantizedRows& out_;
-  std::size_t from_;  // where the next row was put
-  std::size_t end_;   // of the rows that were appended
+  std::size_t from_;  // position of the next row's columns
+  std::size_t end_;   // end of the appended rows
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << (32 - kBlockBit
 inline constexpr std::uint64_t kGroupOffsets = 4;
 inline constexpr std::uint64_t kGroupBytes = 5;
 
-/// What a row block begins with, as it lies in memory and in the file.
+/// Header of a row block, in memory and in the file.
 struct RowBlockHeader {
   std::uint32_t crc = 0;  // CRC32C of all bytes after these four
   std::uint16_t rows = 0;
@@ -32,7 +32,7 @@ constexpr std::uint64_t value_bytes(ValueCoding coding) {
   return coding == ValueCoding::kHalf ? 2 : coding == ValueCoding::kFloat ? 4 : 8;
 }
 
-/// Bytes of the part of the columns that follows the block numbers.
+/// Bytes of the columns section after the block numbers.
 constexpr std::uint64_t offset_bytes(ColumnCoding coding, std::uint64_t nnz) {
   return coding == ColumnCoding::kShort ? 2 * nnz
                                         : (nnz + kGroupOffsets - 1) / kGroupOffsets * kGroupBytes;

@@ -16,7 +16,7 @@ std::vector<RowRange> partition_by_cost(std::span<const std::int64_t> costs, std
   for (std::int64_t piece = 1; piece <= pieces; ++piece) {
     const auto begin = static_cast<std::int64_t>(at);
     const auto goal = static_cast<std::int64_t>(static_cast<__int128>(total) * piece / pieces);
-    // the element goes to the side where more of it lies; ties to the left
+    // an element goes to the piece that contains more of it, or to the left one if equal
     while (at < costs.size() && (piece == pieces || 2 * (goal - sum) >= costs[at])) {
       sum += costs[at++];
     }

@@ -22,7 +22,7 @@ double norm_of(std::span<const double> values) {
   return times_power_of_two(scale.norm, scale.exponent);
 }
 
-/// Gathers small pieces: a call of the hash costs more than the bytes of a short row.
+/// Buffers small pieces, since a call of the hash costs more than hashing a short row.
 class PieceHasher {
  public:
   void update(std::span<const std::byte> piece) {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kLn2 = 0.6931471805599453;
 
-/// Fitted so that a pair shares as many columns as in real texts of the kind: 0.39, 0.70, 3.5 and
-/// 3.8 on average.
+/// Fitted so that a pair shares as many columns on average as in real texts of the kind: 0.39,
+/// 0.70, 3.5 and 3.8.
 constexpr std::array kPresets{
     CorpusPreset{"titles", 1'000'000, 2.5, {13, 0.8}, {16, 0.8}},
     CorpusPreset{"titles43", 1'200'000, 16.7, {43, 0.6}, {38, 0.6}},
@@ -26,7 +26,7 @@ constexpr std::array kPresets{
     CorpusPreset{"splade", 30'522, 20.0, {43, 0.6}, {120, 0.6}},
 };
 
-/// 1 / n, so that a series takes no division.
+/// 1 / n, so that a series needs no division.
 constexpr auto kInverse = [] {
   std::array<double, 18> inverse{};
   for (std::size_t n = 1; n < inverse.size(); ++n)
@@ -34,7 +34,7 @@ constexpr auto kInverse = [] {
   return inverse;
 }();
 
-/// 2^x to about 1e-10, from additions and products alone.
+/// 2^x to about 1e-10, from additions and products only.
 double power_of_two(double x) {
   const double whole = std::floor(x + 0.5);
   const double t = (x - whole) * kLn2;
@@ -62,7 +62,7 @@ double uniform(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-/// Nearly normal: twelve uniform numbers of 16 bits, summed. Never beyond 6.
+/// Approximately normal: the sum of twelve uniform 16-bit numbers. At most 6 in magnitude.
 double normal(std::uint64_t key) {
   std::int64_t sum = 0;
   for (std::uint64_t draw = 0; draw < 3; ++draw) {
@@ -74,7 +74,7 @@ double normal(std::uint64_t key) {
   return static_cast<double>(sum) * 0x1p-16 - 6.0;
 }
 
-/// Ranks drawn for one row with the number of times; forgets everything at once.
+/// Counts how often each rank was drawn for one row, in a small hash table.
 class DrawnRanks {
  public:
   void begin(std::size_t length) {
@@ -98,7 +98,7 @@ class DrawnRanks {
   }
 
  private:
-  std::vector<std::uint32_t> slots_;  // place in drawn_ + 1; 0: empty
+  std::vector<std::uint32_t> slots_;  // index in drawn_ plus 1; 0: empty
   std::vector<std::pair<std::uint32_t, std::uint32_t>> drawn_;
 };
 
@@ -106,13 +106,13 @@ const RowLengths& lengths_of(const CorpusPreset& preset, CorpusSide side) {
   return side == CorpusSide::kQueries ? preset.queries : preset.items;
 }
 
-/// Two sides of one seed and two seeds have nothing in common.
+/// Different seeds, and the two sides of one seed, are independent.
 std::uint64_t key_of(std::uint64_t seed, CorpusSide side, std::int64_t row) {
   return mix(mix(seed, static_cast<std::uint64_t>(side)), static_cast<std::uint64_t>(row));
 }
 
 std::vector<Column> shuffled_columns(std::int64_t count) {
-  constexpr std::uint64_t kShuffle = 0x62756C6B73696D;  // fixed: the same for every seed
+  constexpr std::uint64_t kShuffle = 0x62756C6B73696D;  // the same for every seed
   std::vector<Column> columns(static_cast<std::size_t>(count));
   std::iota(columns.begin(), columns.end(), Column{0});
   for (std::size_t left = columns.size(); left > 1; --left) {
@@ -130,7 +130,7 @@ const CorpusPreset& find_corpus_preset(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(preset.name);
   }
   throw Error(ExitCode::kUsage,
-              "there is no corpus preset '" + std::string(name) + "' (there are " + known + ")");
+              "unknown corpus preset '" + std::string(name) + "': choose one of " + known);
 }
 
 SyntheticCorpus::SyntheticCorpus(const CorpusPreset& preset, std::uint64_t seed)
@@ -140,7 +140,7 @@ SyntheticCorpus::SyntheticCorpus(const CorpusPreset& preset, std::uint64_t seed)
   log2_span_ = span / kLn2;
   idf_.reserve(columns_.size());
   for (std::int64_t rank = 0; rank < preset_.columns; ++rank) {
-    // rows for each that has the column, were it never drawn twice
+    // inverse of the share of rows with the column, if no row drew it twice
     const double rarity = (static_cast<double>(rank) + 0.5 + preset_.offset) * span;
     idf_.push_back(1.0 + logarithm(1.0 + rarity / preset_.items.mean));
   }
@@ -148,7 +148,7 @@ SyntheticCorpus::SyntheticCorpus(const CorpusPreset& preset, std::uint64_t seed)
 
 std::int64_t SyntheticCorpus::row_length(CorpusSide side, std::int64_t row) const {
   const RowLengths& lengths = lengths_of(preset_, side);
-  // the mean of a log-normal lies above its median
+  // the mean of a log-normal distribution is larger than its median
   const double median_shift = 0.5 * kLn2 * lengths.spread * lengths.spread;
   const double log2 = normal(key_of(seed_, side, row)) * lengths.spread - median_shift;
   const double length = std::floor(lengths.mean * power_of_two(log2) + 0.5);

@@ -11,7 +11,8 @@
 
 namespace bulksim {
 
-/// A set of numbers below `size` with the rank of each: one bit a number and four bytes a word.
+/// A set of numbers below `size` with the rank of each member: one bit per number and four bytes
+/// per word.
 ///
 /// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
 class RankedSet {
@@ -20,23 +21,24 @@ class RankedSet {
   void insert(std::uint32_t number) {
     words_.data()[number / 64].bits |= std::uint64_t{1} << (number % 64);
   }
-  /// Fixes the ranks after the last insert; returns the number of members.
+  /// Computes the ranks; call it after the last insert. Returns the number of members.
   std::uint32_t rank();
 
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
-  /// How many members are smaller, or kAbsent.
+  /// The rank of a member (how many members are smaller), or kAbsent.
   std::uint32_t find(std::uint32_t number) const {
     const Place place = this->place(number);
     return place.present == 0 ? kAbsent : place.smaller;
   }
-  /// What `find` tells, without a branch: for members that cannot be predicted.
+  /// Result of a branch-free `find`, for unpredictable membership.
   struct Place {
     std::uint32_t smaller;  ///< members below the number
     std::uint32_t present;  ///< 1 for a member, else 0
   };
   Place place(std::uint32_t number) const {
     const Word& word = words_.data()[number / 64];
-    const std::uint64_t up_to = word.bits << (63 - number % 64);  // the number's bit on top
+    const std::uint64_t up_to = word.bits
+                                << (63 - number % 64);  // the bit of the number becomes the highest
     const auto present = static_cast<std::uint32_t>(up_to >> 63);
     return {word.before + static_cast<std::uint32_t>(std::popcount(up_to)) - present, present};
   }
@@ -50,8 +52,9 @@ class RankedSet {
   std::vector<Word> words_;
 };
 
-/// The columns that occur in the queries, numbered ("labelled") by descending query frequency, ties
-/// by column. Item columns outside the vocabulary meet no query and are dropped early.
+/// The columns that occur in the queries, numbered ("labelled") by descending query frequency, by
+/// column where frequencies are equal. Item columns outside the vocabulary occur in no query and
+/// are dropped early.
 class Vocabulary {
  public:
   Vocabulary() : labels_(1) { members_.reset(columns_); }
@@ -63,9 +66,9 @@ class Vocabulary {
     const Place place = this->place(column);
     return place.present == 0 ? RankedSet::kAbsent : place.label;
   }
-  /// What `label` tells, without a branch: for columns that cannot be predicted.
+  /// Result of a branch-free `label`, for unpredictable columns.
   struct Place {
-    std::uint32_t label;    ///< of some column where this one is absent
+    std::uint32_t label;    ///< meaningless where the column is absent
     std::uint32_t present;  ///< 1 for a column of the queries, else 0
   };
   Place place(Column column) const {
@@ -77,10 +80,10 @@ class Vocabulary {
   }
 
  private:
-  Column columns_ = 0;  // the first that no query has
+  Column columns_ = 0;  // number of columns of the queries
   RankedSet members_;
   std::vector<std::uint32_t>
-      labels_;  // by rank of the column among the query columns, and one more
+      labels_;  // by rank of the column among the query columns, plus one entry for absent columns
 };
 
 }  // namespace bulksim

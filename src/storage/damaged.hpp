@@ -6,8 +6,7 @@
 
 namespace bulksim {
 
-/// What to throw for a file of a result that is not as it was written; `what` goes on after its
-/// path.
+/// Error for a damaged file of a result; `what` follows its path in the sentence.
 inline Error damaged(const std::string& path, const std::string& what) {
   return Error(ExitCode::kDataError, "'" + path + "' " + what + ": the result is damaged");
 }

@@ -4,8 +4,8 @@
 
 namespace bulksim {
 
-/// Whether a path from a file may be used below a folder: at most four parts, each of 1 to 64
-/// letters, digits, '.', '_' and '-' that do not begin with a dot.
+/// Whether a path read from a file is safe to use inside a folder: at most four parts, each of 1 to
+/// 64 letters, digits, '.', '_' and '-', none beginning with a dot.
 bool is_plain_path(std::string_view path);
 
 }  // namespace bulksim

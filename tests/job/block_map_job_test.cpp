@@ -54,9 +54,10 @@ TEST(BlocksMode, WritesNoMatrixAndIsComplete) {
   EXPECT_TRUE(files.contains("parts/part-00000.terms"));
   EXPECT_FALSE(files.contains("parts/part-00000.h5"));
   EXPECT_TRUE(look(bench).damage.empty());
-  EXPECT_NE(
-      error_of([&] { SimilarityReader::open(calls, bench.config.output); }).find("holds no matrix"),
-      std::string::npos);
+  EXPECT_NE(error_of([&] {
+              SimilarityReader::open(calls, bench.config.output);
+            }).find("contains no matrix"),
+            std::string::npos);
 }
 
 TEST(BlocksMode, ResumesAfterAFullDiskWithTheSameBytes) {

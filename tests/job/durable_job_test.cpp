@@ -232,7 +232,7 @@ TEST(DurableJob, UseChangesTheCurrentVersionAndPruneKeepsIt) {
   EXPECT_EQ(versions[0].number, 1);
   EXPECT_TRUE(versions[0].current);
   EXPECT_EQ(versions[1].number, 3);
-  expect_error(ExitCode::kNoInput, {"no whole version 2"},
+  expect_error(ExitCode::kNoInput, {"no complete version 2"},
                [&] { use_version(calls, bench.config.output, 2, log); });
 }
 

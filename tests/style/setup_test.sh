@@ -69,8 +69,8 @@ foreign_libraries_and_compilers_are_left_out() {
 
 expect 0 'quiet' all_packages_are_there_so_nothing_is_asked
 expect 77 'apt-get install --no-install-recommends two' no_sudo_names_the_packages
-expect 69 'cannot be installed (E: Unable to locate package one); is the network available?' no_network_says_why
-expect 78 'it needs the packages that Debian calls g++ cmake' another_system_is_left_to_the_configuration
+expect 69 'cannot be installed (E: Unable to locate package one); check the network' no_network_says_why
+expect 78 'it needs the Debian packages g++ cmake' another_system_is_left_to_the_configuration
 expect 70 'error: no such thing' a_failed_build_shows_the_error
 expect 0 '|/usr/lib/nvidia|/usr/local/sbin:' foreign_libraries_and_compilers_are_left_out
 [[ $failures -eq 0 ]]

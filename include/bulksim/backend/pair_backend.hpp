@@ -10,11 +10,11 @@
 
 namespace bulksim {
 
-/// Pairs of one query row of a tile, items ascending, at least one.
+/// Pairs of one query row of a tile: at least one, in ascending order of items.
 ///
-/// Rows come ascending, but may begin with any of them and go on with the first after the last.
-/// They hold every wanted pair, and with kBest and kSample perhaps others: who merges the tiles of
-/// a query keeps those with the highest rank key.
+/// The rows of a tile arrive in ascending order, but the order may start at any row and wrap around
+/// once. A tile delivers every wanted pair. With kBest and kSample it may deliver more: the code
+/// that merges the tiles of a query keeps those with the highest rank keys.
 struct PairStripe {
   std::int64_t query = 0;
   std::span<const ScoredItem> pairs;
@@ -23,11 +23,11 @@ struct PairStripe {
 using PairWriter = Writer<PairStripe>;
 using PairSink = Sink<PairStripe>;
 
-/// What the bounds have saved.
+/// How much work the bounds have saved.
 struct PairStats {
-  std::int64_t cells = 0;            ///< of the tiles that were computed
-  std::int64_t skipped = 0;          ///< cells of blocks of items whose bound was below the cut
-  std::int64_t candidates = 0;       ///< cells that were computed exactly
+  std::int64_t cells = 0;            ///< in the computed tiles
+  std::int64_t skipped = 0;          ///< cells in item blocks whose bound was below the threshold
+  std::int64_t candidates = 0;       ///< cells computed exactly
   std::int64_t products = 0;         ///< multiply-adds of the bounds
   std::int64_t useful_products = 0;  ///< multiply-adds of all cells
 
@@ -41,25 +41,25 @@ struct PairStats {
   }
 };
 
-/// A backend of the wanted pairs; checks each tile as far as it was computed.
+/// A backend that delivers only the wanted pairs. It checks the computed part of each tile.
 class PairBackend : public Backend<PairStripe> {
  public:
-  /// So far, of finished tiles.
+  /// Statistics of the tiles finished so far.
   virtual PairStats work() const = 0;
 };
 
-/// A backend on the processors of this machine that leaves out what cannot pass the cut, wherever
-/// this pays. Throws Error (64) when they lack the instruction set asked for.
+/// A CPU backend that skips blocks that cannot pass the filter where this saves time. Throws Error
+/// (64) when the CPU does not support the requested instruction set.
 std::unique_ptr<PairBackend> make_cpu_pair_backend(const CpuBackendOptions& options,
                                                    const PairFilterSpec& spec);
 
-/// A backend that takes the pairs from the finished tiles of another one.
+/// A backend that filters the finished tiles of another backend.
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,
                                                     const TileGrid& grid,
                                                     const PairFilterSpec& spec);
 
-/// Largest memory that the CPU backend holds beside the queries and chunks it is given, in bytes;
-/// the numbers are those of `cpu_backend_bytes`.
+/// Peak memory of the CPU backend in bytes, without the query batch and the chunks passed to it.
+/// Parameters as for `cpu_backend_bytes`.
 std::int64_t cpu_pair_backend_bytes(const CpuBackendOptions& options, const PairFilterSpec& spec,
                                     std::int64_t query_nnz, std::int64_t query_columns,
                                     std::int64_t tile_nnz);

@@ -10,39 +10,40 @@
 
 namespace bulksim {
 
-/// Items that a query is paired with.
+/// The items with which a query is paired.
 enum class Partners {
   kAll,         ///< every item
-  kOthers,      ///< every item but the one with the number of the query
-  kLater,       ///< items after the number of the query: of two equal sides, each pair once
-  kNotEarlier,  ///< the same and the one with the number of the query
+  kOthers,      ///< every item except the one with the same number as the query
+  kLater,       ///< items with a larger number: each pair once when both sides are the same matrix
+  kNotEarlier,  ///< as kLater, and the item with the same number
 };
 
-/// What is kept of the pairs of a query that pass, when not all are.
+/// Which of the pairs of a query that pass the filter are kept.
 enum class Keep {
   kAll,
-  kBest,    ///< the `count` of the highest scores, ties by item
-  kSample,  ///< `count` drawn uniformly: those with the smallest hash of seed, query and item
+  kBest,    ///< the `count` highest scores, by item number where scores are equal
+  kSample,  ///< `count` drawn uniformly: those with the largest hash of seed, query and item
 };
 
-/// End of a range of rows that has none.
+/// End of an unlimited range of rows.
 inline constexpr std::int64_t kEveryRow = std::numeric_limits<std::int64_t>::max();
 
-/// Which pairs of the matrix are wanted. The scores compared are the float32 of the full matrix.
+/// Which pairs of the matrix are wanted. Thresholds are compared with the float32 scores of the
+/// full matrix.
 struct PairFilterSpec {
   float at_least = -std::numeric_limits<float>::infinity();
   float below = std::numeric_limits<float>::infinity();
   bool nonzero_only = false;
   Partners partners = Partners::kAll;
-  /// Of a matrix compared with itself: each pair found stands for its mirror image, too.
+  /// For a matrix compared with itself: each pair also stands for its mirror image.
   bool mirrored = false;
   RowRange queries{0, kEveryRow};
   RowRange items{0, kEveryRow};
   Keep keep = Keep::kAll;
-  std::int64_t count = 0;  ///< a query, with kBest and kSample
-  std::uint64_t seed = 0;  ///< of kSample
+  std::int64_t count = 0;  ///< per query; for kBest and kSample
+  std::uint64_t seed = 0;  ///< for kSample
 
-  /// Whether a pair is wanted, leaving `keep` aside.
+  /// Whether a pair passes the filter; `keep` is ignored.
   bool admits(std::int64_t query, std::int64_t item, float score) const {
     return score >= at_least && score < below && (!nonzero_only || score != 0.0f) &&
            pairs(query, item);
@@ -51,7 +52,7 @@ struct PairFilterSpec {
     return queries.begin <= query && query < queries.end && items.begin <= item &&
            item < items.end && are_partners(query, item);
   }
-  /// Whether any cell of these rows and columns can be wanted.
+  /// Whether any cell in these rows and columns can pass.
   bool touches(RowRange query_rows, RowRange item_rows) const {
     const std::int64_t first = std::max(query_rows.begin, queries.begin);
     const std::int64_t last = std::min(item_rows.end, items.end) - 1;
@@ -59,7 +60,7 @@ struct PairFilterSpec {
            std::max(item_rows.begin, items.begin) <= last &&
            (is_two_sided() || are_partners(first, last));
   }
-  /// Whether items before a query can be its partners.
+  /// Whether an item with a smaller number than the query can be its partner.
   bool is_two_sided() const { return partners == Partners::kAll || partners == Partners::kOthers; }
   bool operator==(const PairFilterSpec&) const = default;
 
@@ -79,14 +80,14 @@ struct PairFilterSpec {
   }
 };
 
-/// Items of a matrix with `kBest` or `kSample`: numbers of items have 32 bits there.
+/// Largest number of items with `kBest` or `kSample`, where a rank key has 32 bits for the item.
 inline constexpr std::int64_t kMostRankedItems = std::int64_t{1} << 32;
 
-/// Order in which `keep` prefers the pairs of one query: larger is better, and no two items have
-/// the same. Its low half tells the item.
+/// Rank of a pair among those of its query for `keep`: larger is better, and keys are unique. The
+/// low 32 bits are the inverted item number, so that the smaller item wins where scores are equal.
 inline std::uint64_t rank_key(const PairFilterSpec& spec, std::int64_t query, std::int64_t item,
                               float score) {
-  // bits that order as the numbers do
+  // unsigned bits in the same order as the float values
   const auto bits = std::bit_cast<std::uint32_t>(score);
   std::uint64_t high = (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
   if (spec.keep == Keep::kSample) {
@@ -99,7 +100,7 @@ inline std::uint64_t rank_key(const PairFilterSpec& spec, std::int64_t query, st
 inline std::int64_t item_of(std::uint64_t rank_key) {
   return static_cast<std::int64_t>(~rank_key & 0xFFFFFFFF);
 }
-/// The score that a kBest rank key was made of.
+/// The score encoded in a rank key of kBest.
 inline float score_of(std::uint64_t rank_key) {
   const auto high = static_cast<std::uint32_t>(rank_key >> 32);
   return std::bit_cast<float>((high >> 31) != 0 ? high & 0x7FFFFFFFU : ~high);

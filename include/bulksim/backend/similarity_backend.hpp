@@ -16,7 +16,7 @@
 
 namespace bulksim {
 
-/// Neighbouring query rows of one tile, as they leave a backend: in the order of their rows.
+/// Adjacent query rows of one tile. A backend delivers them in ascending order.
 ///
 ///                items
 ///             i0  i1  i2 ..     values[r * tile.items + i]: rows are queries, as in the file.
@@ -27,40 +27,40 @@ struct TileStripe {
   std::int64_t first_row = 0;  ///< within the tile
   std::int64_t rows = 0;
   std::span<const float> values;
-  /// Partials of the block sums, where they are asked for: partials[r * blocks + b] belongs to row
-  /// r and the b-th 1,024 items of the tile; `blocks` covers a whole tile, also at the edge of the
-  /// matrix.
+  /// Softmax partials of the block sums, when requested: partials[r * blocks + b] is that of row r
+  /// and the b-th 1,024 items of the tile. `blocks` is the number for a whole tile, also at the
+  /// edge of the matrix.
   std::span<const SoftmaxPartial> partials = {};
 };
 
-/// What a backend leaves of each tile.
+/// What a backend delivers for each tile.
 enum class TileContent {
   kValues,             ///< cosines
-  kValuesAndPartials,  ///< cosines, and the partials of the block sums
-  kPartials,           ///< the partials; `values` may be empty
+  kValuesAndPartials,  ///< cosines and softmax partials
+  kPartials,           ///< softmax partials; `values` may be empty
 };
 
 using TileWriter = Writer<TileStripe>;
 using TileSink = Sink<TileStripe>;
 
-/// A batch of query rows that stays in the backend.
+/// A batch of query rows that stays in the backend until it is replaced.
 struct QueryBatch {
   RowRange range;  ///< rows of the matrix; begins at a tile border
   QuantizedRows rows;
 };
 
-/// Item rows in flight and the tiles they are needed for.
+/// Item rows and the tiles to compute with them.
 struct ItemChunk {
   RowRange range;  ///< rows of the matrix; begins at a tile border
   QuantizedRows rows;
-  std::vector<TileId> tiles;  ///< by column, then row; all within the query batch and this range
-  /// Tiles of later chunks of the batch. Moves no bit: with many to come, a thread takes more tiles
-  /// at once.
+  std::vector<TileId> tiles;  ///< by column, then row; all inside the query batch and this range
+  /// Number of tiles in later chunks of the batch. Does not affect results: when many tiles remain,
+  /// a thread takes more of them at once.
   std::int64_t tiles_to_come = 0;
 };
 
-/// Computes tiles on one device, asynchronously, and checks each before it counts as done. What
-/// fails, a tile or a row of it, is computed again; the second failure is an Error (70) that names
+/// Computes tiles asynchronously on one device and checks each before it counts as done. A tile or
+/// row that fails its checks is recomputed; one that failed its checks twice is an Error (70) with
 /// tile, host and device.
 template <class Stripe>
 class Backend {
@@ -70,65 +70,66 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
-  /// "cpu (AVX3, 2 threads)", for logs and reports.
+  /// For logs and reports: "cpu (AVX3, 2 threads)".
   virtual std::string description() const = 0;
-  /// Replaces the queries; nothing may be in flight. The batch must outlive its chunks, and the
-  /// sink the backend or the next call.
+  /// Replaces the queries; no chunk may be in flight. `queries` must outlive its chunks. `sink`
+  /// must outlive the backend or remain valid until the next call.
   virtual void set_queries(const QueryBatch& queries, Sink<Stripe>& sink) = 0;
-  /// Hands a chunk over and returns while it is at work; waits while two are, or as many as the
-  /// options say. Throws what went wrong with an earlier chunk.
+  /// Queues a chunk and returns before it is computed. Waits while the maximum number of chunks is
+  /// in flight (two, unless the options set another). Throws the error of an earlier chunk.
   virtual void submit(ItemChunk chunk) = 0;
-  /// Returns when every tile of every chunk is finished; throws what went wrong.
+  /// Waits until every tile of every chunk is finished; throws the error of a chunk that failed.
   virtual void drain() = 0;
-  /// Tiles whose checks failed once and held when computed again.
+  /// Number of tiles that failed their checks once and passed after recomputation.
   virtual std::int64_t recomputed_tiles() const = 0;
 };
 
-/// A backend of whole tiles.
+/// A backend that delivers whole tiles.
 ///
-/// Three checks with zero tolerance: the row identity sum_i A(q,i) = Q . sum_i I modulo 2^64 for
-/// each query and each 1,024 items (and the column identity where it is cheap), and `kSampledCells`
-/// cells of the finished tile against a merge of the two rows.
+/// Each tile passes three exact checks: the row identity sum_i A(q,i) = Q . sum_i I modulo 2^64 for
+/// each query and each 1,024 items, the column identity where it is cheap, and a comparison of
+/// `kSampledCells` cells of the finished tile with a merge of the two rows.
 using SimilarityBackend = Backend<TileStripe>;
 
-/// Cells of each tile that are compared with a merge of the two rows.
+/// Cells per tile that are compared with a merge of the two rows.
 inline constexpr int kSampledCells = 64;
 
 /// Instruction set of the CPU kernel.
 enum class Simd {
-  kBest,  ///< the best of this machine
+  kBest,  ///< the widest that this CPU supports
   kAvx512,
   kAvx2,
   kSse4,
-  kScalar,  ///< plain instructions of any machine
+  kScalar,  ///< no SIMD
 };
 
-/// What a CPU backend computes with; no choice here changes a bit of a result.
+/// Options of a CPU backend. `threads`, `chunks_in_flight`, `simd`, block sizes and `dense_share`
+/// do not change a bit of the result.
 struct CpuBackendOptions {
   TileGrid grid;
   FixedPoint arithmetic;
   int threads = 1;
-  std::int64_t chunks_in_flight = 2;  ///< that `submit` does not wait for
+  std::int64_t chunks_in_flight = 2;  ///< `submit` waits when there are more
   Simd simd = Simd::kBest;
-  std::int64_t sub_block = 2048;  ///< items of one inner step, at most 2,048
-  /// Items of one step of the search for pairs, at most 4,096.
+  std::int64_t sub_block = 2048;  ///< items per inner step, at most 2,048
+  /// Items per step of the pair search, at most 4,096.
   std::int64_t search_block = 4096;
-  double dense_share = 0.12;  ///< columns in more than this share of a sub-block are dense
-  TileContent content = TileContent::kValues;  ///< with partials, sub-blocks hold whole fine blocks
-  double softmax_scale = 20.0;                 ///< of the partials
-  /// Called before checks, from any thread, with each stripe, or with the score of each pair: where
-  /// a test spoils values.
+  double dense_share = 0.12;  ///< a column in more than this share of a sub-block's items is dense
+  TileContent content =
+      TileContent::kValues;     ///< with partials, sub-blocks contain whole fine blocks
+  double softmax_scale = 20.0;  ///< of the softmax partials
+  /// For tests that corrupt values: called before the checks, from any thread, with each stripe or
+  /// the score of each pair.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;
 };
 
-/// A backend on the processors of this machine. Throws Error (64) when they lack the instruction
-/// set asked for.
+/// A CPU backend. Throws Error (64) when the CPU does not support the requested instruction set.
 std::unique_ptr<SimilarityBackend> make_cpu_backend(const CpuBackendOptions& options);
 
-/// Largest memory that the backend holds beside the queries and chunks it is given, in bytes.
+/// Peak memory of the CPU backend in bytes, without the query batch and the chunks passed to it.
 ///
-/// `query_nnz` and `query_columns` (the dimension) are those of the largest query batch, `tile_nnz`
-/// the entries of the item rows of the fullest column of tiles.
+/// `query_nnz` and `query_columns` (the dimension) describe the largest query batch; `tile_nnz` is
+/// the largest number of entries in the item rows of a column of tiles.
 std::int64_t cpu_backend_bytes(const CpuBackendOptions& options, std::int64_t query_nnz,
                                std::int64_t query_columns, std::int64_t tile_nnz);
 

@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-/// Takes the stripes of one tile after the other. Each thread of a backend has one of its own.
+/// Receives the stripes of tiles, one tile at a time. Each thread of a backend has its own writer.
 template <class Stripe>
 class Writer {
  public:
@@ -15,15 +15,15 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
   virtual ~Writer() = default;
 
-  /// Begins a tile, or begins it again when its checks have failed.
+  /// Begins a tile, or restarts it after its checks have failed.
   virtual void begin(TileId tile) = 0;
-  /// The memory of the stripe is the backend's after the call.
+  /// The memory of the stripe is valid only during the call.
   virtual void write(const Stripe& stripe) = 0;
-  /// Every stripe was written and every check of the tile has held.
+  /// Every stripe has been written and the tile has passed all checks.
   virtual void finish() = 0;
 };
 
-/// Where the tiles of a run go.
+/// Receives the tiles of a run.
 template <class Stripe>
 class Sink {
  public:
@@ -32,7 +32,7 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
 
-  /// Called once per thread of the backend, possibly at the same time.
+  /// Called once per thread of the backend, possibly concurrently.
   virtual std::unique_ptr<Writer<Stripe>> make_writer() = 0;
 };
 

@@ -9,21 +9,20 @@
 
 #include "bulksim/core/host_device.hpp"
 
-// The partials of the softmax, in integers: the same bits on host and device, in any order of
-// adding.
+// Softmax partials in integers: the same bits on host and device, for any order of summation.
 //
-//   c(q,i)         the float32 cosine, the very bits of the tile
+//   c(q,i)         the float32 cosine, bit for bit as in the tile
 //   m = max c      over the items of one fine block
 //   L = sum of rint(2^30 * e(c - m)) over these items, an int64, where e(x) = exp(s x)
 //
-// s is the softmax scale. Whoever has the tile can form m and L again and compare every bit. Each
-// fused multiply-add is written out, nothing else may be contracted.
+// s is the softmax scale. m and L can be recomputed from the tile and compared bit for bit. Each
+// fused multiply-add is explicit; no other operation may be contracted.
 namespace bulksim {
 
 /// m and L of one query row and one fine block.
 struct SoftmaxPartial {
-  std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< m in units of the grid
-  std::int64_t sum = 0;  ///< L; 0: the row has no values, or there is no such row or block
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< m as a quantized value
+  std::int64_t sum = 0;  ///< L; 0 for an empty row, and past the edge of the matrix
 
   bool operator==(const SoftmaxPartial&) const = default;
 };
@@ -33,8 +32,8 @@ inline constexpr double kMostSoftmaxScale = 1e3;
 
 /// e(x) = 2^(per_cosine * x).
 struct ExpScale {
-  float per_cosine = 0.0f;  ///< s * log2(e); its rounding is that of s, for partials and sums alike
-  float reach = 0.0f;       ///< e(-reach) = 2^-40, whose partial is 0
+  float per_cosine = 0.0f;  ///< s * log2(e), rounded once; partials and sums use the same value
+  float reach = 0.0f;       ///< e(-reach) = 2^-40, which rounds to a weight of 0
 };
 
 inline ExpScale exp_scale(double softmax_scale) {
@@ -63,20 +62,20 @@ BULKSIM_HOST_DEVICE float short_exp2(float x) {
   return polynomial(x, 1.0f, kExp2C1, kExp2C2, kExp2C3, kExp2C4, kExp2C5);
 }
 
-/// Bits of a partial behind the point.
+/// Fractional bits of a partial.
 inline constexpr int kPartialBits = 30;
-/// Near this float32 the last place is 1: a sum with it rounds to a whole number.
+/// 1.5 * 2^23, where the spacing of float32 is 1: adding it rounds to a whole number.
 inline constexpr float kRounder = 12582912.0f;
 
-/// What the partials of one row and block share:
+/// The values that all weights of one row and block share:
 ///
 ///   2^30 e(c - m) = 2^n * 2^r * factor,   n + r = c * per_cosine + shift, n whole, |r| <= 1/2
 struct BlockExp {
   float per_cosine;
-  float least;  ///< cosines below it count as it; their partials are 0
-  float shift;  ///< whole, kRounder included
-  float c0;     ///< the factor, from 2^-1/2 to 2^1/2
-  float c1;     ///< kExp2C1 times the factor, and so on
+  float least;  ///< smaller cosines are clamped to it; their weight is 0
+  float shift;  ///< a whole number; includes kRounder
+  float c0;     ///< the factor, in [2^-1/2, 2^1/2]
+  float c1;     ///< kExp2C1 times the factor; c2 to c5 likewise
   float c2;
   float c3;
   float c4;
@@ -91,15 +90,15 @@ BULKSIM_HOST_DEVICE BlockExp block_exp(float largest, ExpScale scale) {
           factor * kExp2C3, factor * kExp2C4,      factor * kExp2C5};
 }
 
-/// rint(2^30 * e(c - m)). The relative error is at most 1e-6 where e(c - m) >= 2^-10; below, that
-/// of e(c - m) is at most 2e-9.
+/// rint(2^30 * e(c - m)). The relative error is at most 1e-6 where e(c - m) >= 2^-10; below that,
+/// the absolute error of e(c - m) is at most 2e-9.
 BULKSIM_HOST_DEVICE std::int32_t exp_weight(float cosine, const BlockExp& block) {
   const float c = cosine < block.least ? block.least : cosine;
   const float rounded = fmaf(c, block.per_cosine, block.shift);
   const float r = fmaf(c, block.per_cosine, -(rounded - block.shift));
   float power = polynomial(r, block.c0, block.c1, block.c2, block.c3, block.c4, block.c5);
   std::uint32_t bits = 0;
-  std::uint32_t exponent = 0;  // n in its last bits
+  std::uint32_t exponent = 0;  // n in its lowest bits
   std::memcpy(&bits, &power, sizeof bits);
   std::memcpy(&exponent, &rounded, sizeof exponent);
   bits += exponent << 23;
@@ -107,13 +106,13 @@ BULKSIM_HOST_DEVICE std::int32_t exp_weight(float cosine, const BlockExp& block)
   return static_cast<std::int32_t>(rintf(power));
 }
 
-/// A cosine in units of the grid, exact; `inverse_one` is that of the grid.
+/// The exact quantized value of a cosine; `inverse_one` is that of its FixedPoint format.
 BULKSIM_HOST_DEVICE std::int64_t in_steps(float cosine, float inverse_one) {
   return static_cast<std::int64_t>(cosine / inverse_one);
 }
 
-/// The definition of m and L: `cosines` and as many items with cosine 0 as `zeros` says, at least
-/// one item together.
+/// The definition of m and L, for `cosines` and `zeros` more items with cosine 0; at least one item
+/// in total.
 inline SoftmaxPartial softmax_partial(std::span<const float> cosines, std::int64_t zeros,
                                       ExpScale scale, float inverse_one) {
   float largest = zeros > 0 ? 0.0f : cosines.front();
@@ -126,10 +125,10 @@ inline SoftmaxPartial softmax_partial(std::span<const float> cosines, std::int64
   return {in_steps(largest, inverse_one), sum};
 }
 
-/// exp(s d) for the distance d <= 0 of two sums in units of the grid, in float64: relative error
-/// 1e-13, and 0 under 2^-1000.
+/// exp(s d) in float64 for the difference d <= 0 of two quantized cosines: relative error 1e-13,
+/// and 0 below 2^-1000.
 inline double exp_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
-  // ln(2)^k / k!: the next one would add 7e-15
+  // ln(2)^k / k!; the next coefficient would add at most 7e-15
   constexpr double kTaylor[] = {
       1.0,
       0x1.62e42fefa39efp-1,

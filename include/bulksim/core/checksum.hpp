@@ -15,12 +15,12 @@ struct Digest {
   std::uint64_t low = 0;
 
   std::string hex() const;
-  /// Reads 32 hex digits; throws Error (65) on anything else.
+  /// Parses 32 hex digits; throws Error (65) for anything else.
   static Digest from_hex(std::string_view text);
   auto operator<=>(const Digest&) const = default;
 };
 
-/// XXH3-128 of a stream of bytes; `reset` makes it usable again without allocating.
+/// XXH3-128 of a stream of bytes. `reset` starts a new stream without allocating.
 class Hasher {
  public:
   Hasher();
@@ -39,7 +39,7 @@ class Hasher {
 
 Digest digest_of(std::span<const std::byte> bytes);
 
-/// A well-mixed 64-bit value of two numbers (SplitMix64): the source of every pseudo-random choice.
+/// A 64-bit hash of two numbers (SplitMix64), the source of every pseudo-random choice.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b);
 
 }  // namespace bulksim

@@ -5,31 +5,31 @@
 
 namespace bulksim {
 
-/// What the process returns; the numbers are those of sysexits.h where one fits.
+/// Exit status of the process, from sysexits.h where one fits.
 enum class ExitCode : int {
   kOk = 0,
   kUsage = 64,         ///< an option is wrong
   kDataError = 65,     ///< an input or a result is damaged
-  kNoInput = 66,       ///< an input is not there
+  kNoInput = 66,       ///< an input is missing
   kUnavailable = 69,   ///< device, peer rank or deadline
   kSoftware = 70,      ///< the program or the hardware computed something wrong
-  kMemory = 71,        ///< more memory is needed than there is
-  kCannotCreate = 73,  ///< the output is not ours or locked
-  kIoError = 74,       ///< read, write or space
-  kTemporary = 75,     ///< stopped on request or an input changed: run again
-  kNoPermission = 77,  ///< the file system refuses
-  kConfig = 78,        ///< configuration file, or a launcher of a foreign MPI
+  kMemory = 71,        ///< not enough memory
+  kCannotCreate = 73,  ///< the output is in use or not an output of bulksim
+  kIoError = 74,       ///< reading or writing failed, or the disk is full
+  kTemporary = 75,     ///< stopped on request, or an input changed: run again
+  kNoPermission = 77,  ///< permission denied
+  kConfig = 78,        ///< configuration file, or the launcher of another MPI
 };
 
-/// The one exception of the program: a sentence (what is wrong, where, what to do) and an exit
-/// code.
+/// The only exception type of the program: a sentence (what is wrong, where, what to do) and an
+/// exit code.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& sentence, int error_number = 0)
       : std::runtime_error(sentence), code_(code), error_number_(error_number) {}
 
   ExitCode code() const { return code_; }
-  /// errno of the system call that failed, or 0.
+  /// errno of the failed system call, or 0.
   int error_number() const { return error_number_; }
 
  private:
@@ -38,7 +38,7 @@ class Error : public std::runtime_error {
 };
 
 /// The error of a failed system call: "cannot <action> '<path>': <strerror>", with the exit code
-/// that belongs to `error_number` (permission 77, not there 66, everything else 74).
+/// for `error_number` (no permission 77, not found 66, otherwise 74).
 Error system_error(const std::string& action, const std::string& path, int error_number);
 
 namespace detail {
@@ -47,7 +47,7 @@ namespace detail {
 
 }  // namespace bulksim
 
-/// States what a caller has promised. Checked in debug builds: a failure is a bug of the program.
+/// States a precondition. Checked in debug builds only: a failure is a bug in the program.
 #ifdef NDEBUG
 #define BULKSIM_EXPECT(condition) static_cast<void>(sizeof(condition))
 #else

@@ -15,8 +15,8 @@
 
 namespace bulksim {
 
-/// The seam for every system call on files. Each function is the call of that name: the same
-/// arguments, -1 and `errno` on failure. Tests put a faulty file system behind it.
+/// Interface for every system call on files. Each function has the arguments and the result of the
+/// call with its name: -1 and `errno` on failure. Tests substitute a faulty file system.
 class FileCalls {
  public:
   FileCalls() = default;
@@ -43,21 +43,22 @@ class FileCalls {
   virtual int symlink(const char* target, const char* path) = 0;
   virtual ssize_t readlink(const char* path, char* to, std::size_t bytes) = 0;
   virtual int chmod(const char* path, mode_t mode) = 0;
-  /// Names in a directory, sorted, without "." and ".."; `errno` and an empty list on failure.
+  /// Sorted names of the directory's entries without "." and ".."; an empty list and `errno` on
+  /// failure.
   virtual std::vector<std::string> list(const char* path) = 0;
-  /// Bytes that an unprivileged writer may still put on the file system of `path`; -1 on failure.
+  /// Bytes available to an unprivileged writer on the file system of `path`; -1 on failure.
   virtual std::int64_t free_bytes(const char* path) = 0;
 };
 
-/// The system itself.
+/// The system calls themselves.
 FileCalls& system_file_calls();
 
-/// An open file. Whole transfers: short reads and writes and EINTR are carried on here, and every
-/// failure is an Error that names the path.
+/// An open file. Short reads and writes and EINTR are retried until the transfer is complete; every
+/// failure is an Error with the path.
 class File {
  public:
   File() = default;
-  /// `flags` and `mode` as for open(2); O_CLOEXEC is added.
+  /// `flags` and `mode` are those of open(2); O_CLOEXEC is added.
   static File open(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
   ~File();
   File(const File&) = delete;
@@ -69,14 +70,14 @@ class File {
   int descriptor() const { return fd_; }
   const std::string& path() const { return path_; }
   std::int64_t size() const;
-  /// Reads exactly `to.size()` bytes at `at`; fewer is an Error (65, "is cut short").
+  /// Reads exactly `to.size()` bytes at `at`; fewer is an Error (65, "is truncated").
   void read(std::span<std::byte> to, std::int64_t at) const;
   void write(std::span<const std::byte> from, std::int64_t at) const;
   void sync() const;       ///< fsync
   void sync_data() const;  ///< fdatasync
-  /// Reserves blocks; false where the file system cannot (EOPNOTSUPP).
+  /// Reserves space; false where the file system does not support it (EOPNOTSUPP).
   bool reserve(std::int64_t at, std::int64_t bytes) const;
-  /// Closes and reports what close reports; the destructor stays silent.
+  /// Closes the file and throws on failure; the destructor ignores failures.
   void close();
 
  private:
@@ -88,43 +89,42 @@ class File {
   int fd_ = -1;
 };
 
-/// What lstat(2) tells of a path; nothing when nothing has this name.
+/// The result of lstat(2); nothing when the path does not exist.
 std::optional<struct stat> find_status(FileCalls& calls, const std::string& path);
-/// Whether something has this name, be it a dangling symbolic link.
+/// Whether the path exists; a dangling symbolic link does.
 bool exists(FileCalls& calls, const std::string& path);
-/// A symbolic link to a folder does not count.
+/// False for a symbolic link to a folder.
 bool is_directory(FileCalls& calls, const std::string& path);
-/// The folder that holds `path`; "." for a bare name.
+/// The folder that contains `path`; "." for a bare name.
 std::string parent_of(const std::string& path);
 /// The path of `name` in `folder`.
 std::string inside(const std::string& folder, const std::string& name);
-/// The absolute path of what exists, without symbolic links.
+/// The absolute path without symbolic links; `path` must exist.
 std::string real_path(FileCalls& calls, const std::string& path);
-/// Names in a folder, sorted.
+/// Sorted names of a folder's entries.
 std::vector<std::string> list_directory(FileCalls& calls, const std::string& path);
-/// Makes `path` and its missing parents; nothing happens to what exists. Throws Error (73) where
-/// something else than a folder is in the way.
+/// Creates `path` and its missing parents; existing folders stay as they are. Throws Error (73)
+/// where something other than a folder is in the way.
 void make_directories(FileCalls& calls, const std::string& path, mode_t mode = 0777);
 void sync_directory(FileCalls& calls, const std::string& path);
 /// The whole file as a string.
 std::string read_text(FileCalls& calls, const std::string& path);
-/// Writes a temporary neighbour, syncs it and renames it over `path`: old or new, never half.
+/// Writes a temporary file beside `path`, syncs it and renames it over `path`, which has either the
+/// old or the new content at any time.
 void replace_file(FileCalls& calls, const std::string& path, std::string_view content);
-/// As `replace_file`, but throws Error (73) when `path` exists.
+/// Like `replace_file`, but throws Error (73) when `path` exists.
 void create_file(FileCalls& calls, const std::string& path, std::string_view content);
-/// Gives the file `from` the name `to` and takes away the old one. Throws Error (73) when `to`
-/// exists.
+/// Renames the file `from` to `to`. Throws Error (73) when `to` exists.
 void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to);
-/// rename(2), then syncs the folders of both names.
+/// rename(2), then syncs both parent folders.
 void rename_durably(FileCalls& calls, const std::string& from, const std::string& to);
 /// Removes a file that may be missing.
 void remove_file(FileCalls& calls, const std::string& path);
-/// Removes a tree that may be missing: never follows a symbolic link, even one put there meanwhile,
-/// and never leaves its file system.
+/// Removes a tree that may be missing. Never follows a symbolic link, even one created during the
+/// call, and never leaves the file system.
 void remove_tree(FileCalls& calls, const std::string& path);
 
-/// Permissions that new files do without. Reads them by setting them, so no other thread may make
-/// files meanwhile.
+/// The umask. It is read by setting it, so no other thread may create files during the call.
 mode_t process_umask();
 
 template <class T>

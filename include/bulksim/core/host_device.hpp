@@ -1,6 +1,6 @@
 #pragma once
 
-/// Marks an inline function that the kernels call too.
+/// Marks an inline function that CUDA kernels also call.
 #ifdef __CUDACC__
 #define BULKSIM_HOST_DEVICE __host__ __device__ inline
 #else

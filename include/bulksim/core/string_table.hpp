@@ -10,7 +10,7 @@
 
 namespace bulksim {
 
-/// Many short texts, one behind the other in one block of memory.
+/// Many short strings, stored contiguously.
 struct StringTable {
   std::vector<std::int64_t> offsets{0};  ///< text i is bytes [offsets[i], offsets[i + 1])
   std::string bytes;
@@ -26,7 +26,7 @@ struct StringTable {
     bytes += text;
     offsets.push_back(static_cast<std::int64_t>(bytes.size()));
   }
-  /// XXH3-128 of the offsets and the bytes.
+  /// XXH3-128 of offsets and bytes.
   Digest digest() const;
   bool operator==(const StringTable&) const = default;
 };

@@ -8,7 +8,7 @@
 
 namespace bulksim {
 
-/// Extent of a tile: `queries` rows of `items` values, the chunk of the output files.
+/// Shape of a tile: `queries` rows of `items` values. A tile is one chunk of an output file.
 struct TileShape {
   std::int64_t queries = 1;
   std::int64_t items = 1;
@@ -17,7 +17,7 @@ struct TileShape {
   auto operator<=>(const TileShape&) const = default;
 };
 
-/// Place of a tile: `row` counts tiles along the queries, `column` along the items.
+/// Position of a tile: `row` counts tiles along the queries, `column` along the items.
 struct TileId {
   std::int64_t row = 0;
   std::int64_t column = 0;
@@ -25,11 +25,11 @@ struct TileId {
   auto operator<=>(const TileId&) const = default;
 };
 
-/// The matrix cut into tiles; the last row and column of tiles may hang over the edge.
+/// The matrix divided into tiles; the last row and column of tiles may extend past its edge.
 ///
 ///              column 0    column 1
-///   row 0     | tile 0,0 | tile 0,1 |..   Tiles are numbered column by column: 0,0 1,0 .. 0,1 1,1
-///   .. row 1     | tile 1,0 | tile 1,1 |..   so that a run of numbers shares its item rows.
+///   row 0     | tile 0,0 | tile 0,1 |..   Tiles are numbered column by column (0,0 1,0 .. 0,1 1,1
+///   row 1     | tile 1,0 | tile 1,1 |..   ..), so that consecutive numbers share item rows.
 class TileGrid {
  public:
   TileGrid() = default;
@@ -46,15 +46,15 @@ class TileGrid {
   std::int64_t number(TileId id) const { return id.column * rows() + id.row; }
   TileId id(std::int64_t number) const { return {number % rows(), number / rows()}; }
 
-  /// Query rows of a row of tiles that exist (fewer than a tile at the edge).
-  RowRange queries(std::int64_t row) const { return cut(row, tile_.queries, shape_.queries); }
-  /// Item rows of a column of tiles that exist.
-  RowRange items(std::int64_t column) const { return cut(column, tile_.items, shape_.items); }
+  /// Existing query rows of a row of tiles (fewer than a tile at the edge).
+  RowRange queries(std::int64_t row) const { return range_of(row, tile_.queries, shape_.queries); }
+  /// Existing item rows of a column of tiles.
+  RowRange items(std::int64_t column) const { return range_of(column, tile_.items, shape_.items); }
 
   bool operator==(const TileGrid&) const = default;
 
  private:
-  static RowRange cut(std::int64_t piece, std::int64_t size, std::int64_t total) {
+  static RowRange range_of(std::int64_t piece, std::int64_t size, std::int64_t total) {
     return {std::min(piece * size, total), std::min((piece + 1) * size, total)};
   }
 

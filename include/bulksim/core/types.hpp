@@ -5,10 +5,10 @@
 
 namespace bulksim {
 
-/// Column of an embedding; labels of a query vocabulary use the same width.
+/// Column of a matrix. Labels of a query vocabulary have the same width.
 using Column = std::uint32_t;
 
-/// Rows [begin, end) of one file or one matrix.
+/// Rows [begin, end) of a file or matrix.
 struct RowRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -18,7 +18,7 @@ struct RowRange {
   auto operator<=>(const RowRange&) const = default;
 };
 
-/// Extent of the result: one row a query, one column an item.
+/// Shape of the result: one row per query, one column per item.
 struct MatrixShape {
   std::int64_t queries = 0;
   std::int64_t items = 0;
@@ -33,13 +33,13 @@ inline constexpr std::int64_t bytes_of(ValueType type) {
   return type == ValueType::kFloat16 ? 2 : 4;
 }
 
-/// Rows of a fine block of the block sums, and of one row identity.
+/// Rows and columns of a fine block of the block sums, and items per row identity.
 inline constexpr std::int64_t kFineRows = 1024;
 
-/// Rows that are digested together: one row block of an input.
+/// Rows of one row block of an input, which has one digest.
 inline constexpr std::int64_t kRowBlockRows = 1024;
 
-/// The smallest number of pieces of `size` that cover `total`.
+/// total / size, rounded up.
 inline constexpr std::int64_t divide_up(std::int64_t total, std::int64_t size) {
   return (total + size - 1) / size;
 }

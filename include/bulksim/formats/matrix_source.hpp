@@ -14,19 +14,19 @@
 
 namespace bulksim {
 
-/// The properties of a matrix that its file gives.
+/// Properties of a matrix according to its file.
 struct MatrixInfo {
   std::string path;
   std::string format;  ///< "spmat", "store"
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t nnz = 0;                ///< stored entries
-  std::optional<Digest> vocabulary;    ///< digest of the terms of the columns, if there are any
+  std::optional<Digest> vocabulary;    ///< digest of the terms of the columns, if any
   bool has_ids = false;                ///< the rows have ids
-  bool ends_with_last_column = false;  ///< the file does not give the number of columns
+  bool ends_with_last_column = false;  ///< the file does not store the number of columns
 };
 
-/// Sparse rows in a file, read by ranges. Any number of threads may read at once.
+/// Sparse rows in a file, read by ranges. Threads may read concurrently.
 class MatrixSource {
  public:
   MatrixSource() = default;
@@ -35,24 +35,24 @@ class MatrixSource {
   virtual ~MatrixSource() = default;
 
   virtual const MatrixInfo& info() const = 0;
-  /// Rows [range.begin, range.end) as stored, in `out` (whose memory is reused): order, duplicates
-  /// and zeros as they are. Columns must be below `columns` and values finite; a fault is an
-  /// Error (65) with file, row and entry.
+  /// Reads rows [range.begin, range.end) into `out`, whose memory is reused. Order, duplicates and
+  /// zeros are as stored. Throws Error (65) with file, row and entry for a column of at least
+  /// `columns` or a value that is not finite.
   virtual void read(RowRange range, CsrMatrix& out) const = 0;
-  /// What is known about the canonical rows without reading them; null when they must be read.
+  /// What the file records about its canonical rows; null when they must be read to find out.
   virtual const RowSurvey* survey() const = 0;
-  /// Ids of the rows, one per row, or none at all.
+  /// Ids, one per row; empty when the rows have none.
   virtual StringTable ids() const = 0;
-  /// Terms of the columns, one per column, or none at all.
+  /// Terms, one per column; empty when the columns have none.
   virtual StringTable terms() const = 0;
 };
 
-/// Opens a matrix that is read by ranges, in the format that its name says. Throws Error (66) when
-/// there is nothing of that name, and Error (65) when its format is not known, when it is damaged
-/// and when it has to be imported first.
+/// Opens a matrix that is read by ranges; the file name determines the format. Throws Error (66)
+/// when the file does not exist, and Error (65) when its format is unknown, it is damaged, or it
+/// must be imported first.
 std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& path);
 
-/// The same for a file that errors call by another name, as its user does.
+/// The same; errors call the file `name`, as the user does.
 std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& path,
                                           const std::string& name);
 

@@ -8,10 +8,10 @@
 
 namespace bulksim {
 
-/// XXH3-128 of canonical rows: lengths, columns, float64 values.
+/// XXH3-128 of canonical rows: lengths, columns and float64 values.
 Digest row_block_digest(CsrView canonical);
 
-/// Digest of an input: XXH3-128 over the digests of its row blocks, in their order.
+/// Digest of an input: XXH3-128 of the digests of its row blocks, in order.
 class ContentHasher {
  public:
   void add(const Digest& row_block);
@@ -21,13 +21,13 @@ class ContentHasher {
   Hasher hasher_;
 };
 
-/// The number of nonzeros of the longest row.
+/// Largest number of nonzeros per row.
 std::int64_t longest_row(CsrView rows);
 
-/// What the values of rows are.
+/// Properties of the values of rows.
 struct ValueInfo {
-  bool integers = true;  ///< whole numbers of less than 2^31 in magnitude, all of them
-  double longest = 0.0;  ///< the largest norm of a row
+  bool integers = true;  ///< all values are whole numbers below 2^31 in magnitude
+  double longest = 0.0;  ///< largest norm of a row
 
   ValueInfo& operator+=(const ValueInfo& other);
   bool operator==(const ValueInfo&) const = default;
@@ -35,11 +35,11 @@ struct ValueInfo {
 
 ValueInfo value_info(CsrView canonical);
 
-/// What one pass over the rows of a matrix tells, row block by row block of 1,024 rows; the last
-/// row block may be shorter.
+/// Results of one pass over the rows of a matrix, in row blocks of 1,024 rows; the last may be
+/// shorter.
 struct RowSurvey {
-  std::int64_t longest_row = 0;             ///< nonzeros, in canonical form
-  CanonicalizationCounts counts;            ///< of the rows as they were before
+  std::int64_t longest_row = 0;             ///< largest number of nonzeros, in canonical form
+  CanonicalizationCounts counts;            ///< of the rows as stored
   std::vector<Digest> row_block_digests;    ///< `row_block_digest` of each row block
   std::vector<std::int64_t> row_block_nnz;  ///< of the canonical rows
 

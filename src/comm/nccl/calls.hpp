@@ -4,7 +4,7 @@
 
 namespace bulksim::nccl {
 
-/// The functions of NCCL that are used: those of the library, or those of a test.
+/// The NCCL functions in use: those of the library, or those of a test.
 struct Calls {
   ncclResult_t (*version)(int* version);
   ncclResult_t (*make_identity)(ncclUniqueId* identity);
@@ -25,7 +25,7 @@ struct Calls {
   const char* (*error_text)(ncclResult_t status);
 };
 
-/// Loads the library; throws Error (69) where it is missing or lacks a function.
+/// Loads the library; throws Error (69) when it is missing or has no function of a required name.
 Calls load_library();
 
 }  // namespace bulksim::nccl

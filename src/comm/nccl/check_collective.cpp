@@ -9,7 +9,7 @@ namespace bulksim {
 
 namespace {
 
-/// As it is sent.
+/// Format of a message.
 struct Message {
   std::array<char, 24> call{};
   std::int64_t count = 0;
@@ -26,13 +26,13 @@ std::string text_of(const Message& message) {
   return std::string(message.call.data()) + " with " + std::to_string(message.count) + " values";
 }
 
-/// What is wrong with rank 0 and the first rank that differs from it; nothing when all agree.
+/// Describes the first rank whose call differs from that of rank 0; empty when all agree.
 std::string find_fault(const std::vector<Message>& all, Counts rule) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const bool same = all[rank].call == all[0].call &&
                       (rule == Counts::kMayDiffer || all[rank].count == all[0].count);
     if (same) continue;
-    return "the ranks do not do the same: rank 0 is in " + text_of(all[0]) + ", rank " +
+    return "mismatched collectives: rank 0 is in " + text_of(all[0]) + ", rank " +
            std::to_string(rank) + " in " + text_of(all[rank]);
   }
   return "";

@@ -11,18 +11,19 @@ namespace bulksim {
 
 enum class Counts { kMayDiffer, kMustAgree };
 
-/// What a rank is about to do.
+/// The call of a rank.
 struct Calling {
   const char* call;  ///< at most 23 characters
   std::int64_t count;
   Counts rule;
 };
 
-/// Compares what the ranks are about to do, before any data moves; returns the counts of all ranks.
-/// Throws the same Error (70) at all when they differ. A collective of `control`.
+/// The collective check: compares the calls of all ranks before any data moves and returns the
+/// counts of all ranks. Throws the same Error (70) on all ranks when the calls differ. Collective
+/// in `control`.
 std::vector<std::int64_t> check_collective(Communicator& control, const Calling& mine);
 
-/// A value of rank 0 at every rank.
+/// Returns the value of rank 0 on every rank.
 template <class T>
 T broadcast_value(Communicator& control, const T& value) {
   const auto view = std::as_bytes(std::span(&value, 1));

@@ -18,11 +18,12 @@ namespace bulksim::nccl {
 
 namespace {
 
-/// All ranks are in the same call by then: what takes longer than this does not come any more.
+/// Timeout of an NCCL operation. All ranks are already in the same call, so one that takes longer
+/// will not complete.
 constexpr double kMostSeconds = 25.0;
 constexpr std::chrono::microseconds kFirstSleep{5};
 constexpr std::chrono::microseconds kLongestSleep{500};
-constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;  // staged at a time
+constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;  // size of the staging buffers
 
 template <class T>
 constexpr ncclDataType_t kType = ncclUint8;
@@ -41,7 +42,7 @@ class NcclCommunicator final : public Communicator {
 
   ~NcclCommunicator() override {
     if (comm_ == nullptr) return;
-    if (std::uncaught_exceptions() > exceptions_) {  // peers may not come to an orderly end
+    if (std::uncaught_exceptions() > exceptions_) {  // peers may not call finalize
       calls_.abort(comm_);
       return;
     }
@@ -52,7 +53,7 @@ class NcclCommunicator final : public Communicator {
       settle();
       calls_.destroy(comm_);
     } catch (...) {
-      // given up already, which has freed it
+      // the communicator has been aborted, which frees it
     }
   }
 
@@ -109,13 +110,14 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  /// The handshake of all ranks; returns when it is done.
+  /// Connects all ranks; returns when they are connected.
   void meet() {
     call_ = "meet";
     ncclUniqueId identity{};
     ncclResult_t status = ncclSuccess;
     if (rank() == 0) status = calls_.make_identity(&identity);
-    status = broadcast_value(control_, status);  // nobody waits for an identity that does not come
+    status = broadcast_value(control_,
+                             status);  // so that no rank waits for an identity that was not created
     check(status);
     identity = broadcast_value(control_, identity);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -124,14 +126,14 @@ class NcclCommunicator final : public Communicator {
     settle();
   }
 
-  /// Counts of all ranks, once they all are in this call.
+  /// Waits until all ranks are in this call; returns their counts.
   std::vector<std::int64_t> begin(const char* call, std::int64_t count, Counts rule) {
     call_ = call;
-    if (comm_ == nullptr) give_up("was given up before");
+    if (comm_ == nullptr) give_up("had failed before");
     return check_collective(control_, {call, count, rule});
   }
 
-  /// Sends the values through the device, a piece at a time.
+  /// Sends the values through the device in pieces.
   template <class T, class Start>
   void in_pieces(std::span<T> all, const Start& start) {
     constexpr auto kMost = static_cast<std::size_t>(kPieceBytes) / sizeof(T);
@@ -165,7 +167,7 @@ class NcclCommunicator final : public Communicator {
             std::to_string(static_cast<int>(status)) + ")");
   }
 
-  /// Waits until NCCL has taken the last call; its errors may come at any time.
+  /// Waits until NCCL has accepted the last call. Errors may be reported at any later time.
   void settle() {
     poll([&] { return look() != ncclInProgress; });
   }
@@ -200,13 +202,13 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  /// Ends whatever is at work on the device: it would wait for ever.
+  /// Aborts operations on the device, which would otherwise wait forever.
   [[noreturn]] void give_up(const std::string& what) {
     if (comm_ != nullptr) calls_.abort(std::exchange(comm_, nullptr));
     throw Error(ExitCode::kUnavailable,
                 "rank " + std::to_string(rank()) + " of " + std::to_string(size()) + ": NCCL, in " +
                     call_ + ", " + what + " on " + device_.description() +
-                    "; run the same command again, on other devices if it stays so");
+                    "; run the same command again, on other devices if this repeats");
   }
 
   Calls calls_;

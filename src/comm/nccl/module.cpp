@@ -1,4 +1,4 @@
-// What the program finds in the module: NCCL, where its library is.
+// Entry point of the module that the program loads for NCCL.
 #include "bulksim/core/error.hpp"
 #include "comm/nccl/setup.hpp"
 

@@ -10,7 +10,7 @@ namespace bulksim::nccl {
 
 namespace {
 
-/// One line of every rank, at rank 0.
+/// Returns the line of every rank, on rank 0.
 std::vector<std::string> gather_lines(Communicator& control, const std::string& line) {
   std::vector<std::string> lines;
   for (const auto& one : control.gather(std::as_bytes(std::span(line)))) {
@@ -24,7 +24,7 @@ std::string version_text(int version) {
          std::to_string(version % 100);
 }
 
-/// The first reason of a rank that has no NCCL, at every rank; empty when all have it.
+/// Why NCCL is not available on the first rank without it, on every rank; empty when all have it.
 std::string first_reason(Communicator& control, const std::string& why_not) {
   const auto reasons = gather_lines(control, why_not);
   std::string first;
@@ -34,7 +34,7 @@ std::string first_reason(Communicator& control, const std::string& why_not) {
   return broadcast_text(control, first);
 }
 
-/// The version that all ranks have; throws the same Error (69) at all when they differ.
+/// The version that all ranks have; throws the same Error (69) on all ranks when they differ.
 std::string agree_on_version(const Calls& calls, Communicator& control) {
   int version = 0;
   calls.version(&version);

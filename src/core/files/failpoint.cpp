@@ -33,13 +33,13 @@ struct Rule {
   std::string point;
   std::string action;     ///< "exit"
   int number = 0;         ///< "exit:7" has 7
-  std::int64_t at = 0;    ///< the time at which it happens, 0: any
-  std::int64_t odds = 0;  ///< it happens at one time of so many, 0: always
+  std::int64_t at = 0;    ///< fails at this pass; 0: at any
+  std::int64_t odds = 0;  ///< fails at one pass in so many; 0: at every pass
   std::int64_t passed = 0;
 };
 
 [[noreturn]] void refuse(const std::string& text) {
-  std::fprintf(stderr, "BULKSIM_FAILPOINTS: '%s' is not understood\n", text.c_str());
+  std::fprintf(stderr, "BULKSIM_FAILPOINTS: '%s' is invalid\n", text.c_str());
   _exit(static_cast<int>(ExitCode::kUsage));
 }
 
@@ -50,7 +50,7 @@ const char* variable(std::initializer_list<const char*> names) {
   return "0";
 }
 
-/// What stands before `mark`; `text` keeps what stands behind it.
+/// Splits `text` at `mark`: returns the part before it; `text` keeps the part after it.
 std::optional<std::string> split_behind(std::string& text, char mark) {
   const auto at = text.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
@@ -73,7 +73,7 @@ Rule parse_rule(std::string text) {
   return rule;
 }
 
-/// The rules for this rank, and the only place that counts how often a point was passed.
+/// The rules for this rank. Counts the passes of each point.
 class Rules {
  public:
   Rules() {
@@ -91,7 +91,7 @@ class Rules {
     }
   }
 
-  /// The rule that holds at this time, if any.
+  /// The rule that applies to this pass, if any.
   std::optional<Rule> pass(std::string_view point) {
     const std::lock_guard lock(mutex_);
     for (Rule& rule : rules_) {
@@ -121,7 +121,7 @@ Rules& rules() {
   std::abort();
 }
 
-/// Actions that need no call; false when it is one of the others.
+/// Performs an action that does not need the call; returns false for other actions.
 bool act(const Rule& rule) {
   std::fprintf(stderr, "failpoint %s: %s\n", rule.point.c_str(), rule.action.c_str());
   if (rule.action == "kill") die_at_once();
@@ -134,7 +134,7 @@ bool act(const Rule& rule) {
   return true;
 }
 
-/// What a file is for, by its path.
+/// Kind of a file, by its path.
 std::string kind_of(const std::string& path) {
   static constexpr std::array<std::pair<const char*, const char*>, 12> kKinds{
       {{"/parts/part-", "part"},

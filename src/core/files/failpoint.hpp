@@ -6,22 +6,21 @@
 
 #include "bulksim/core/file.hpp"
 
-/// Places where a program that was built for it fails on purpose. The environment variable
-/// BULKSIM_FAILPOINTS of that program (and of no other) has items RANK:POINT=ACTION[@K|~N], with
-/// ';' between them:
+/// Places where a program built with failpoints fails on purpose. Its environment variable
+/// BULKSIM_FAILPOINTS has items RANK:POINT=ACTION[@K|~N], separated by ';':
 ///
 ///   rank1:part.after_write=kill@17;rank*:journal.before_write=torn@3;rank0:tile.begin=sleep:50~4
 ///
-/// RANK is rank0, rank1, .. or rank*. It happens at the K-th time, or by chance at one time of N
-/// (BULKSIM_FAILPOINT_SEED is the seed), else every time. ACTION is kill, exit:CODE, segv, hang,
-/// sleep:MILLISECONDS; and for points before a call on a file error:ERRNO; and for points before a
-/// write short (half is written), torn (half is written, then kill) and flip:BIT; flip:BIT also
-/// where values are finished but not yet checked, of every value.
+/// RANK is rank0, rank1, .. or rank*. The action is performed at the K-th pass, or at random in one
+/// of N passes (seed: BULKSIM_FAILPOINT_SEED), otherwise at every pass. ACTION is kill, exit:CODE,
+/// segv, hang or sleep:MILLISECONDS; before a call on a file also error:ERRNO; before a write also
+/// short (half is written), torn (half is written, then kill) and flip:BIT. tile.values also has
+/// flip:BIT, which flips the bit in every value, before the checks.
 ///
-/// A point on a file is FILE.before_CALL or FILE.after_CALL, at every such call.
+/// Points of file calls are FILE.before_CALL and FILE.after_CALL; every such call passes them.
 namespace bulksim {
 
-/// All points.
+/// Names of all points.
 inline constexpr std::string_view kFailpoints[] = {
     "input.read",
     "tile.begin",
@@ -72,11 +71,11 @@ inline constexpr std::string_view kFailpoints[] = {
 };
 
 #ifdef BULKSIM_FAILPOINTS
-/// Fails here when it was told to.
+/// Fails here when a rule applies.
 void pass_failpoint(std::string_view point);
-/// What spoils values at a point, or nothing in a program without failpoints.
+/// A function that corrupts values at a point; empty in a program without failpoints.
 std::function<void(std::span<float>)> failing_values(std::string_view point);
-/// The same calls with a point on both sides of each.
+/// The same calls with a point before and after each.
 FileCalls& with_failpoints(FileCalls& calls);
 #else
 inline void pass_failpoint(std::string_view /*point*/) {}

@@ -14,7 +14,7 @@ namespace bulksim {
 
 namespace {
 
-/// Repeats a call that a signal has interrupted.
+/// Repeats a call until no signal interrupts it.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -28,7 +28,7 @@ Error in_the_way(const std::string& path, const std::string& what) {
                "'" + path + "' " + what + ": remove it or choose another place");
 }
 
-/// Writes and syncs a neighbour of `path`; what a killed run left under that name goes first.
+/// Writes and syncs a temporary file beside `path`, after removing a leftover of a killed run.
 std::string write_neighbour(FileCalls& calls, const std::string& path, std::string_view content) {
   std::string neighbour = path + ".tmp";
   remove_file(calls, neighbour);
@@ -39,7 +39,7 @@ std::string write_neighbour(FileCalls& calls, const std::string& path, std::stri
   return neighbour;
 }
 
-/// The name under which this process reaches an open folder, whatever happens to its path.
+/// A path to an open folder through /proc, valid even when the folder is renamed.
 std::string handle_of(const File& folder) {
   return "/proc/self/fd/" + std::to_string(folder.descriptor());
 }
@@ -59,7 +59,7 @@ void empty_directory(FileCalls& calls, const std::string& path, const std::strin
 void remove_entry(FileCalls& calls, const std::string& path, const std::string& shown,
                   dev_t device) {
   struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", shown, errno);
+  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("inspect", shown, errno);
   if (status.st_dev != device) throw system_error("remove", shown, EXDEV);
   if (S_ISDIR(status.st_mode)) {
     empty_directory(calls, path, shown, device);
@@ -93,7 +93,7 @@ File& File::operator=(File&& other) noexcept {
 
 std::int64_t File::size() const {
   struct stat status {};
-  if (calls_->fstat(fd_, &status) == -1) throw system_error("look at", path_, errno);
+  if (calls_->fstat(fd_, &status) == -1) throw system_error("inspect", path_, errno);
   return status.st_size;
 }
 
@@ -106,9 +106,9 @@ void File::read(std::span<std::byte> to, std::int64_t at) const {
     if (count == -1) throw system_error("read", path_, errno);
     if (count == 0) {
       throw Error(ExitCode::kDataError,
-                  "'" + path_ + "' is cut short: it ends at byte " + std::to_string(position) +
-                      " of the " + std::to_string(at + static_cast<std::int64_t>(to.size())) +
-                      " that are needed");
+                  "'" + path_ + "' is truncated: it ends at byte " + std::to_string(position) +
+                      ", but " + std::to_string(at + static_cast<std::int64_t>(to.size())) +
+                      " bytes are needed");
     }
     done += static_cast<std::size_t>(count);
   }
@@ -147,7 +147,7 @@ bool File::reserve(std::int64_t at, std::int64_t bytes) const {
 
 void File::close() {
   const int fd = std::exchange(fd_, -1);
-  // The descriptor is gone after EINTR too; closing again could close another thread's file.
+  // The descriptor is closed even after EINTR; closing again could close another thread's file.
   if (fd >= 0 && calls_->close(fd) == -1 && errno != EINTR) {
     throw system_error("close", path_, errno);
   }
@@ -157,7 +157,7 @@ std::optional<struct stat> find_status(FileCalls& calls, const std::string& path
   struct stat status {};
   if (calls.lstat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw system_error("look at", path, errno);
+  throw system_error("inspect", path, errno);
 }
 
 bool exists(FileCalls& calls, const std::string& path) {
@@ -202,7 +202,7 @@ void make_directories(FileCalls& calls, const std::string& path, mode_t mode) {
   }
   if (result == 0 || (errno == EEXIST && is_directory(calls, path))) return;
   if (errno == EEXIST || errno == ENOTDIR) throw in_the_way(path, "is not a folder");
-  throw system_error("make the folder", path, errno);
+  throw system_error("create the folder", path, errno);
 }
 
 void sync_directory(FileCalls& calls, const std::string& path) {
@@ -237,10 +237,10 @@ void move_to_new_name(FileCalls& calls, const std::string& from, const std::stri
   const int linked = calls.link(from.c_str(), to.c_str());
   const int reason = errno;
   struct stat status {};
-  if (calls.lstat(from.c_str(), &status) == -1) throw system_error("look at", from, errno);
-  // Over NFS a link may be made and yet reported as failed; the count of names decides.
+  if (calls.lstat(from.c_str(), &status) == -1) throw system_error("inspect", from, errno);
+  // Over NFS, link(2) may succeed and still report failure; the link count decides.
   if (linked == -1 && status.st_nlink != 2) {
-    if (reason == EEXIST) throw in_the_way(to, "exists already");
+    if (reason == EEXIST) throw in_the_way(to, "already exists");
     throw system_error("create", to, reason);
   }
   if (calls.unlink(from.c_str()) == -1) throw system_error("remove", from, errno);

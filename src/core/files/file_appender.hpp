@@ -12,7 +12,7 @@
 
 namespace bulksim {
 
-/// Writes bytes one behind the other from a place in a file on, in large pieces.
+/// Writes bytes sequentially from a position in a file, in large pieces.
 class FileAppender {
  public:
   /// `file` must outlive the appender.
@@ -32,7 +32,7 @@ class FileAppender {
   void append_value(const T& value) {
     append(std::as_bytes(std::span(&value, 1)));
   }
-  /// To be called at the end: the destructor writes nothing.
+  /// Must be called at the end: the destructor does not write.
   void flush() {
     write(std::span(buffer_).first(used_));
     used_ = 0;
@@ -52,7 +52,7 @@ class FileAppender {
   std::size_t used_ = 0;
 };
 
-/// Makes a file, in the place of one of that name, lets `fill` append to it and makes it durable.
+/// Creates or replaces a file, calls `fill` to append to it, and syncs it.
 template <class Fill>
 void write_file(FileCalls& calls, const std::string& path, const Fill& fill) {
   const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);

@@ -28,7 +28,7 @@ class SystemFileCalls final : public FileCalls {
   }
   int fsync(int fd) override { return ::fsync(fd); }
   int fdatasync(int fd) override { return ::fdatasync(fd); }
-  // Not posix_fallocate: where the file system has none, that one writes every block.
+  // Not posix_fallocate, which writes every block where the file system does not support fallocate.
   int fallocate(int fd, off_t at, off_t bytes) override { return ::fallocate(fd, 0, at, bytes); }
   int fstat(int fd, struct stat* out) override { return ::fstat(fd, out); }
   int lstat(const char* path, struct stat* out) override { return ::lstat(path, out); }

@@ -9,7 +9,7 @@
 
 namespace bulksim {
 
-/// Passes every call on to others; who needs some of them otherwise overrides those.
+/// Forwards every call to another FileCalls; derived classes override individual calls.
 class ForwardingCalls : public FileCalls {
  public:
   explicit ForwardingCalls(FileCalls& calls = system_file_calls()) : calls_(calls) {}

@@ -7,10 +7,10 @@
 
 namespace bulksim {
 
-/// The temporary neighbour of a file; it is removed unless it gets another name.
+/// A temporary file; the destructor removes it unless it was renamed.
 class ScratchFile {
  public:
-  /// What a killed run left under that name goes first.
+  /// Removes a leftover of a killed run.
   ScratchFile(FileCalls& calls, const std::string& neighbour)
       : calls_(calls), path_(neighbour + ".tmp") {
     remove_file(calls_, path_);

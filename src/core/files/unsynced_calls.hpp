@@ -6,8 +6,8 @@
 
 namespace bulksim {
 
-/// The same calls, but fsync and fdatasync do nothing: for runs that may be lost with the machine,
-/// and to measure what durability costs. `calls` must outlive what is returned.
+/// The same calls without fsync and fdatasync: for runs that need not survive a machine crash, and
+/// to measure the cost of durability. `calls` must outlive the result.
 std::unique_ptr<FileCalls> without_sync(FileCalls& calls);
 
 }  // namespace bulksim

@@ -7,7 +7,7 @@
 
 namespace bulksim {
 
-/// The same calls, each announced to the watchdog while it lasts. Both must outlive the result.
+/// The same calls, each watched by `watchdog`. Both arguments must outlive the result.
 std::unique_ptr<FileCalls> make_watched_calls(FileCalls& calls, Watchdog& watchdog);
 
 }  // namespace bulksim

@@ -13,7 +13,8 @@ namespace bulksim {
 
 namespace {
 
-/// State and start time of a process, as /proc/PID/stat has them behind the name in brackets.
+/// State and start time of a process, from /proc/PID/stat; these fields follow the name in
+/// parentheses.
 struct ProcessState {
   char state = 'X';
   std::int64_t start_time = 0;

@@ -6,30 +6,30 @@
 
 namespace bulksim {
 
-/// Name of this host; "unknown" where it has none.
+/// Name of this host, or "unknown".
 std::string host_name();
 
-/// What tells a process from all others, on any host and at any time.
+/// Identifies a process uniquely, across hosts and reboots.
 struct ProcessInfo {
   std::string host;
-  std::string boot_id;        ///< of the running system; empty where it has none
-  std::string pid_namespace;  ///< within which `pid` means something
+  std::string boot_id;        ///< of the running system; empty where /proc has none
+  std::string pid_namespace;  ///< in which `pid` is valid
   std::int64_t pid = 0;
-  std::int64_t start_time = 0;  ///< in ticks since boot
+  std::int64_t start_time = 0;  ///< in clock ticks since boot
 
-  /// Where process numbers mean the same.
+  /// Identifies the boot and namespace in which `pid` is valid.
   std::string process_space() const { return boot_id + pid_namespace; }
   bool operator==(const ProcessInfo&) const = default;
 };
 
 ProcessInfo this_process();
 
-/// Whether the process of this machine with this number and start time is alive.
+/// Whether a process with this number and start time is running on this host.
 bool is_running(std::int64_t pid, std::int64_t start_time);
 
-/// Time as a program sees and spends it; tests put one of their own in its place.
+/// Reads the time and sleeps; tests substitute their own.
 struct Clock {
-  std::function<double()> now;  ///< seconds, never stepping
+  std::function<double()> now;  ///< seconds, monotonic
   std::function<void(double seconds)> wait;
 };
 

@@ -13,7 +13,7 @@ namespace bulksim {
 
 namespace {
 
-/// Everything that can be read now. The kernel's log gives a record a read, and EPIPE for one that
+/// Reads all available records. The kernel log returns one record per read, and EPIPE when a record
 /// was overwritten meanwhile.
 std::string read_all(int log) {
   std::string text;
@@ -40,7 +40,7 @@ std::string last_kernel_message(const std::vector<std::string>& words, const std
     const bool fits = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
       return line.find(word) != std::string::npos;
     });
-    if (fits) last = line.substr(line.find(';') + 1);  // what comes before is numbers
+    if (fits) last = line.substr(line.find(';') + 1);  // the prefix is numeric
   }
   return last;
 }

@@ -5,8 +5,8 @@
 
 namespace bulksim {
 
-/// The last message of the kernel that holds every one of `words`; empty when there is none or the
-/// log may not be read. `path` is the log's.
+/// The last kernel message that contains all of `words`; empty when there is none or the log at
+/// `path` cannot be read.
 std::string last_kernel_message(const std::vector<std::string>& words,
                                 const std::string& path = "/dev/kmsg");
 

@@ -136,7 +136,7 @@ void Log::write(LogLevel level, std::string_view event, const std::string& sente
   const bool human = options_.format == LogFormat::kHuman;
   if (human && drawn_) line = (redraw == Redraw::kYes ? "\r\033[K" : "\n") + line;
   drawn_ = human && redraw == Redraw::kYes;
-  // one call a line, so that the lines of several ranks do not mix
+  // one call per line, so that lines of several ranks do not interleave
   std::fwrite(line.data(), 1, line.size(), stream_);
   std::fflush(stream_);
 }

@@ -13,13 +13,13 @@ namespace bulksim {
 enum class LogLevel { kError, kWarning, kInfo, kDetail };
 enum class LogFormat { kHuman, kJson };
 
-/// One named value of a log line.
+/// One key and value of a log line.
 struct LogField {
   std::string_view name;
   std::variant<std::int64_t, double, std::string> value;
 };
 
-/// Who writes, and how much; ranks other than 0 show warnings and errors only.
+/// Rank, level and format of a log. Ranks other than 0 log only warnings and errors.
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kHuman;
@@ -27,23 +27,24 @@ struct LogOptions {
   int ranks = 1;
 };
 
-/// Lines on standard error, from any thread. A human line is the sentence alone; a JSON line has
-/// ts, level, event, msg, rank, host and the fields. Embedding values are never logged.
+/// Logs lines on standard error, from any thread. A text line contains only the sentence; a JSON
+/// line has ts, level, event, msg, rank, host and the fields. Values of the inputs are never
+/// logged.
 class Log {
  public:
   using Fields = std::initializer_list<LogField>;
 
   explicit Log(LogOptions options, std::FILE* stream = stderr);
 
-  /// `event` is a stable name for machines, `sentence` for people.
+  /// `event` is a stable key for programs; `sentence` is for people.
   void error(std::string_view event, const std::string& sentence, Fields fields = {});
   void warning(std::string_view event, const std::string& sentence, Fields fields = {});
   void info(std::string_view event, const std::string& sentence, Fields fields = {});
   void detail(std::string_view event, const std::string& sentence, Fields fields = {});
-  /// On a terminal the line is drawn over the one before; elsewhere it is an ordinary line.
+  /// On a terminal the line replaces the previous one; elsewhere it is an ordinary line.
   void progress(const std::string& sentence, Fields fields = {});
 
-  /// From now on this is one of several ranks: those other than 0 show warnings and errors only.
+  /// Sets the rank of this process; ranks other than 0 log only warnings and errors.
   void set_rank(int rank, int ranks);
 
   bool is_terminal() const { return terminal_; }
@@ -58,7 +59,7 @@ class Log {
   LogOptions options_;
   std::FILE* stream_;
   bool terminal_;
-  bool drawn_ = false;  // a progress line stands unfinished
+  bool drawn_ = false;  // the cursor is on a progress line
   std::mutex mutex_;
 };
 

@@ -20,13 +20,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Wall-clock seconds of the named phases of a run, in the order in which they began.
+/// Wall-clock seconds of the phases of a run, in the order in which they began.
 class PhaseTimer {
  public:
-  /// `watchdog` learns of every phase; it may be null.
+  /// `watchdog` is notified of every phase; it may be null.
   explicit PhaseTimer(Watchdog* watchdog = nullptr) : watchdog_(watchdog) {}
 
-  /// Ends the phase at work, if there is one, and begins `name`.
+  /// Ends the current phase, if any, and begins phase `name`.
   void begin(std::string name) {
     end();
     if (watchdog_ != nullptr) watchdog_->begin_phase(name);

@@ -9,18 +9,18 @@
 
 namespace bulksim {
 
-/// A library that is loaded while the program runs. It stays loaded as long as the process: what
-/// was found in it may be at work on any thread.
+/// A library loaded at run time. It is never unloaded, since its functions may be running on any
+/// thread.
 class SharedLibrary {
  public:
-  /// `name` is searched for like any library of the system, or is a path. Throws Error (69) with
-  /// the reason of the loader.
+  /// `name` is a path, or a file name in the library search path. Throws Error (69) with the
+  /// loader's message.
   explicit SharedLibrary(std::string name)
       : name_(std::move(name)), handle_(dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) refuse();
   }
 
-  /// Finds a C function; throws Error (69) where there is none of that name.
+  /// Finds a C function; throws Error (69) when there is no function of that name.
   template <class Function>
   void find(const char* symbol, Function& function) const {
     void* const address = dlsym(handle_, symbol);

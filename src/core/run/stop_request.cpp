@@ -17,8 +17,8 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kSameRequest = 200 * kMillisecond;
 constexpr std::int64_t kInAHurry = 5'000 * kMillisecond;
 
-// What a signal handler can reach is global: when the last request came (nanoseconds of the
-// monotonic clock, 0: none yet), its signal, and whether SIGUSR2 waits for its line.
+// State set by the signal handlers, hence global: time of the last request (nanoseconds of the
+// monotonic clock, 0: none), its signal, and whether a progress line was requested with SIGUSR2.
 struct Heard {
   std::atomic<std::int64_t> time = 0;
   std::atomic<int> signal = 0;

@@ -8,34 +8,33 @@
 
 namespace bulksim {
 
-/// Thrown at a border where work may end, once somebody has asked for it: what is finished stays
-/// and the same command goes on from there.
+/// Thrown at points where work can stop, after a stop was requested. Finished work is kept, and the
+/// same command resumes it.
 class Stopped : public Error {
  public:
-  Stopped() : Error(ExitCode::kTemporary, "stopped; run the same command to go on") {}
+  Stopped() : Error(ExitCode::kTemporary, "stopped; run the same command to resume") {}
 };
 
-/// From now on SIGUSR1, SIGTERM and SIGINT ask the process to stop at the next border, and SIGUSR2
-/// asks for a line of progress. Two requests to stop within 5 s end the process at once with 75;
-/// what comes within 0.2 s of another counts as the same one, since launchers may pass on what the
-/// whole process group has got already.
+/// Installs the signal handlers: SIGUSR1, SIGTERM and SIGINT request a stop at the next point where
+/// work can stop, and SIGUSR2 requests a progress line. A second stop request within 5 s ends the
+/// process immediately with 75. Signals within 0.2 s of each other count as one request, since a
+/// launcher may forward a signal that the whole process group has already received.
 void listen_to_signals();
 
-/// True once for each SIGUSR2.
+/// Returns true once per SIGUSR2.
 bool take_progress_request();
 
-/// Whether this process shall stop: after a signal, or because its time is over. Any thread may
-/// ask.
+/// Whether this process should stop, because of a signal or its time limit. Thread-safe.
 class StopRequest {
  public:
-  /// Stops for signals, and `seconds` from now.
+  /// Requests a stop on a signal, and `seconds` from now.
   explicit StopRequest(double seconds = std::numeric_limits<double>::infinity()) noexcept
       : seconds_(seconds) {}
 
   bool requested() const;
-  /// Throws Stopped when it is requested.
+  /// Throws Stopped when a stop is requested.
   void check() const;
-  /// "SIGTERM", "the time limit"; empty when nothing was requested.
+  /// "SIGTERM" or "the time limit"; empty when no stop is requested.
   std::string reason() const;
 
  private:
@@ -43,7 +42,7 @@ class StopRequest {
   double seconds_;
 };
 
-/// What a job is given when nothing but a signal stops it.
+/// For jobs that only a signal stops.
 inline const StopRequest kOnlySignals;
 
 }  // namespace bulksim

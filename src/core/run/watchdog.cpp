@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kLongestTick = 0.5;
 constexpr double kGuardTick = 1.0;
-constexpr int kGuardPatience = 30;  // ticks without a look
-constexpr int kExpiryHandlers = 5;  // ticks for the message and the error file
+constexpr int kGuardTicks = 30;  // ticks without a check
+constexpr int kExpiryTicks = 5;  // ticks for the report and the error file
 
 void sleep_for(std::condition_variable_any& never, const std::stop_token& stop, double seconds) {
   std::mutex mutex;
@@ -90,14 +90,14 @@ Watchdog::Watch::Watch(Watchdog* watchdog, const Work& work)
 
 Watchdog::Watch::~Watch() {
   if (watchdog_ == nullptr) return;
-  const int saved = errno;  // of the call that was watched
+  const int saved = errno;  // errno of the watched call
   {
     const std::lock_guard lock(watchdog_->mutex_);
     if (std::uncaught_exceptions() > exceptions_ && !watchdog_->failed_) {
       try {
         watchdog_->failed_ = watchdog_->locate(entry_);
       } catch (...) {
-        // without memory for it the failure under way is told without its place
+        // not enough memory: the failure is reported without its location
       }
     }
     const std::thread::id thread = entry_->thread;
@@ -143,7 +143,7 @@ Location Watchdog::location() const {
 
 Location Watchdog::locate(const std::list<Watch::Entry>::const_iterator& entry) const {
   Location where{phase_, text_of(entry->work), entry->work.tile};
-  for (const Watch::Entry& outer : works_) {  // a file that is written for a tile
+  for (const Watch::Entry& outer : works_) {  // such as a tile, around a file call
     if (outer.thread == entry->thread && outer.work.tile) where.tile = outer.work.tile;
   }
   return where;
@@ -154,7 +154,7 @@ bool Watchdog::is_innermost(const std::list<Watch::Entry>::const_iterator& entry
                       [&](const Watch::Entry& later) { return later.thread == entry->thread; });
 }
 
-/// A sentence about work that is past its deadline.
+/// Describes work that is past its deadline, if any.
 std::optional<std::string> Watchdog::find_stuck() const {
   bool main_is_at_work = false;
   for (auto entry = works_.begin(); entry != works_.end(); ++entry) {
@@ -168,7 +168,7 @@ std::optional<std::string> Watchdog::find_stuck() const {
   if (main_is_at_work || age <= std::max({deadlines_.read, deadlines_.tile, deadlines_.write})) {
     return std::nullopt;
   }
-  return "nothing has come to an end for " + seconds_text(age) + " (phase: " + phase_ + ")";
+  return "no operation has completed for " + seconds_text(age) + " (phase: " + phase_ + ")";
 }
 
 void Watchdog::look(const std::stop_token& stop) {
@@ -190,7 +190,7 @@ void Watchdog::look(const std::stop_token& stop) {
 
 void Watchdog::expire(const std::string& sentence, double seconds) {
   if (expiring_.exchange(true)) {
-    std::this_thread::sleep_for(std::chrono::seconds(kExpiryHandlers + 1));
+    std::this_thread::sleep_for(std::chrono::seconds(kExpiryTicks + 1));
     die();
   }
   expiry_handlers_.report(sentence, location());
@@ -199,15 +199,15 @@ void Watchdog::expire(const std::string& sentence, double seconds) {
   die();
 }
 
-/// Nothing here waits for anything that the rest of the process holds.
+/// Must not wait for any resource that the rest of the process may hold.
 void Watchdog::guard(const std::stop_token& stop) {
   std::int64_t seen = -1;
   for (int silent = 0, dying = 0; !stop.stop_requested();) {
     sleep_for(never_, stop, kGuardTick);
     silent = std::exchange(seen, looks_.load()) == looks_ ? silent + 1 : 0;
     dying += expiring_ ? 1 : 0;
-    if (dying > kExpiryHandlers) die();
-    if (silent <= kGuardPatience || expiring_) continue;
+    if (dying > kExpiryTicks) die();
+    if (silent <= kGuardTicks || expiring_) continue;
     constexpr std::string_view kMessage = "bulksim: error: the watchdog itself is stuck\n";
     static_cast<void>(!write(STDERR_FILENO, kMessage.data(), kMessage.size()));
     die();

@@ -14,16 +14,16 @@
 
 namespace bulksim {
 
-/// Kinds of work that must come to an end.
+/// Kinds of work with a deadline.
 enum class Activity {
-  kInit,        ///< meeting the other ranks
+  kInit,        ///< connecting to the other ranks
   kRead,        ///< a call that reads a file
-  kTile,        ///< one tile, without the calls on files within
+  kTile,        ///< one tile, without file calls inside it
   kWrite,       ///< a call that changes a file
-  kCollective,  ///< a look at a message between ranks
+  kCollective,  ///< one poll of a message between ranks
 };
 
-/// Seconds after which a piece of work counts as stuck.
+/// Seconds after which work counts as stuck.
 struct Deadlines {
   double init = 180.0;
   double read = 300.0;
@@ -34,53 +34,54 @@ struct Deadlines {
   double of(Activity activity) const;
 };
 
-/// What a thread is about to do. Texts must live until it is done.
+/// The current work of a thread. The strings must outlive it.
 struct Work {
   Activity activity = Activity::kTile;
   const char* call = "";       ///< "pwrite"
   std::string_view path = {};  ///< of the file, or empty
-  int descriptor = -1;         ///< of the file, where there is no path
+  int descriptor = -1;         ///< of the file, when there is no path
   std::optional<TileId> tile = std::nullopt;
 };
 
-/// Where a rank is, for messages.
+/// Where a rank is, for error messages.
 struct Location {
   std::string phase;  ///< "compute"
   std::string work;   ///< "pwrite '../part-00003.h5'", "the tile in row 3, column 4"
   std::optional<TileId> tile;
 };
 
-/// Ends the process when its work is stuck: a call on a file or a tile that takes longer than its
-/// deadline, or a main thread around which nothing at all comes to an end. Work within work is
-/// watched alone, and the outer begins anew after it.
+/// Ends the process when it is stuck: when a file call or a tile exceeds its deadline, or when no
+/// operation completes while the main thread is not in one. Of nested work only the innermost is
+/// watched; the deadline of the outer work restarts when the inner ends.
 ///
-/// Time in which the whole process stood still (a suspended job) does not count. A second thread
-/// ends the process when the first is itself stuck.
+/// Time in which the whole process is suspended does not count. A second thread ends the process
+/// when the watchdog thread itself is stuck.
 class Watchdog {
  public:
-  /// What happens at the end, on another thread and while the work is still stuck. If it comes back
-  /// or takes more than 5 s, the process ends with 69.
+  /// Called on expiry, on another thread and while the work is still stuck. If they return or take
+  /// more than 5 s, the process exits with 69.
   struct ExpiryHandlers {
     std::function<void(const std::string& sentence, const Location& where)> report;
     std::function<void()> end;
   };
 
-  /// Watches the thread that makes it, and the work that any thread announces.
+  /// Watches the constructing thread as the main thread, and the work of any thread that has a
+  /// Watch.
   Watchdog(const Deadlines& deadlines, ExpiryHandlers expiry_handlers);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Work of this thread, from now to the end of the object.
+  /// Marks work of this thread for the lifetime of the object.
   class Watch {
    public:
-    /// `watchdog` may be null: nobody looks.
+    /// `watchdog` may be null: then the work is not watched.
     Watch(Watchdog* watchdog, const Work& work);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    /// A step of the work is done: its time begins anew.
+    /// Reports progress: the deadline restarts.
     void feed();
 
    private:
@@ -92,9 +93,10 @@ class Watchdog {
   };
 
   void begin_phase(const std::string& name);
-  /// The work that an exception has ended first; else what goes on for the longest time.
+  /// The innermost work that an exception ended first; otherwise the work that has been running
+  /// longest.
   Location location() const;
-  /// Reports what others have found, and ends the process unless it is ended within some seconds.
+  /// Reports `sentence`, waits `seconds` for the process to be ended from outside, then ends it.
   [[noreturn]] void expire(const std::string& sentence, double seconds = 0.0);
 
  private:
@@ -106,19 +108,19 @@ class Watchdog {
 
   Deadlines deadlines_;
   ExpiryHandlers expiry_handlers_;
-  double tick_;  // seconds between two looks
+  double tick_;  // seconds between two checks
   std::thread::id main_ = std::this_thread::get_id();
   mutable std::mutex mutex_;
   std::condition_variable_any never_;
-  double now_ = 0.0;            // seconds in which this process has run
-  double last_progress_ = 0.0;  // when any work came to its end
+  double now_ = 0.0;            // seconds in which this process was not suspended
+  double last_progress_ = 0.0;  // when work last completed
   std::string phase_ = "start";
-  std::list<Watch::Entry> works_;  // in the order in which they began
+  std::list<Watch::Entry> works_;  // in the order of their start
   std::optional<Location> failed_;
   std::atomic<std::int64_t> looks_ = 0;
   std::atomic<bool> expiring_ = false;
   std::jthread guard_;
-  std::jthread looker_;  // last: it uses everything above
+  std::jthread looker_;  // last, because it uses all other members
 };
 
 }  // namespace bulksim

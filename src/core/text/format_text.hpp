@@ -6,7 +6,7 @@
 
 namespace bulksim {
 
-/// What printf would print; at most 511 characters.
+/// Formats like printf; at most 511 characters.
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   char text[512];
@@ -14,13 +14,13 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-/// A number of bytes for people: "402.7 GB" (powers of 1,000).
+/// A human-readable number of bytes: "402.7 GB" (powers of 1,000).
 std::string bytes_text(std::int64_t bytes);
 
-/// A time in seconds since 1970, in UTC as RFC 3339 has it: "2024-02-29T12:34:56Z".
+/// A time in seconds since 1970, as RFC 3339 in UTC: "2024-02-29T12:34:56Z".
 std::string utc_text(std::int64_t seconds);
 
-/// A duration for people: "42 s", "17 min", "3.5 h".
+/// A human-readable duration: "42 s", "17 min", "3.5 h".
 std::string duration_text(double seconds);
 
 }  // namespace bulksim

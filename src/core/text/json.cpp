@@ -9,7 +9,7 @@
 
 namespace bulksim {
 
-/// One type for reading too: a second one would be compiled from the templates again.
+/// Also used for reading, so that the templates are instantiated only once.
 using Json = nlohmann::ordered_json;
 
 struct JsonObject::Content {
@@ -27,7 +27,7 @@ JsonObject::~JsonObject() = default;
 
 namespace {
 
-/// Every value goes through here, so that a type of value is one instance of nlohmann's templates.
+/// All values are added here, so that each type of value instantiates nlohmann's templates once.
 void put(Json& object, std::string_view key, Json value) {
   object[std::string(key)] = std::move(value);
 }
@@ -134,7 +134,7 @@ JsonArray& JsonArray::add(const JsonArray& value) {
 
 namespace {
 
-/// The value of a key, nullptr where there is none.
+/// The value of a key, or null.
 const Json* find(const std::shared_ptr<const void>& node, const std::string& key) {
   const auto& json = *static_cast<const Json*>(node.get());
   const Json::json_pointer place("/" + key);

@@ -82,7 +82,7 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   status.attempt = last_attempt(calls, staging);
   if (plan.filter && is_directory(calls, staging + "/parts")) {
     const auto files = pair_segment_files(calls, staging + "/parts");
-    status.tiles_done = std::ssize(tiles_with_runs(calls, files, plan.id(), plan.grid));
+    status.tiles_done = std::ssize(tiles_with_segments(calls, files, plan.id(), plan.grid));
   }
   if (plan.filter || !is_directory(calls, staging + "/journal")) return;
   const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);

@@ -57,7 +57,7 @@ void FilePool::sync_and_close(Slot& slot) {
   std::shared_ptr<OpenFile> open;
   {
     const std::lock_guard lock(slot.mutex);
-    open.swap(slot.open);  // whoever comes now opens the file anew
+    open.swap(slot.open);  // later users open the file again
   }
   if (!open) return;
   --open_files_;

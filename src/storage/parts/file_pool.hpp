@@ -14,18 +14,18 @@ namespace bulksim {
 
 enum class TileAccess { kRead, kReadWrite };
 
-/// Files that any number of threads read and write by position.
+/// Files that threads read and write concurrently, by offset.
 ///
-/// They are opened when they are needed and closed by `sync`, which also happens when more than 64
-/// are open: a process under `ulimit -n 256` can work on any number of them.
+/// Files are opened on first use and closed by `sync`, which is also called when 64 are open: a
+/// process under `ulimit -n 256` can use any number of files.
 class FilePool {
   struct OpenFile;
 
  public:
-  /// A transfer at work: `sync` waits for those that use the file it is about to sync and close.
+  /// A transfer in progress: `sync` waits for the users of a file before it syncs and closes it.
   class Use {
    public:
-    /// To be called under the mutex of the file's slot.
+    /// The caller holds the mutex of the file's slot.
     explicit Use(std::shared_ptr<OpenFile> open);
     ~Use();
     Use(const Use&) = delete;
@@ -46,10 +46,10 @@ class FilePool {
   FilePool(FilePool&&) = delete;
   FilePool& operator=(FilePool&&) = delete;
 
-  /// The file of a path, by its place.
+  /// Opens the file of `paths[place]` if necessary.
   Use use(std::size_t place);
-  /// Makes durable everything that was written before this call. Once it has failed it fails for
-  /// good: the system reports a lost page only once.
+  /// Makes everything durable that was written before this call. After a failure all further calls
+  /// fail, because the system reports a lost page only once.
   void sync();
 
  private:

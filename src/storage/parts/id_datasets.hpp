@@ -8,12 +8,12 @@
 
 namespace bulksim {
 
-/// Adds /query_ids and /item_ids, where they have a width, for a matrix of this shape; no id is
-/// written.
+/// Creates /query_ids and /item_ids, where their width is not 0, for a matrix of this shape,
+/// without writing ids.
 IdPlaces create_ids(const h5::File& file, MatrixShape shape, IdWidths widths);
 
-/// The ids that a file with a matrix of this shape has. Throws Error (65), naming the file, when
-/// they are more or fewer than its rows or columns.
+/// Finds the ids in a file with a matrix of this shape. Throws Error (65) with the file when their
+/// number differs from that of its rows or columns.
 IdPlaces find_ids(const h5::File& file, MatrixShape shape, const std::string& path);
 
 }  // namespace bulksim

@@ -53,10 +53,10 @@ bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& 
          header.pairs <= 2 * grid.tile().cells();
 }
 
-/// Calls `visit` with the header of each run and the place of its counts. A header that a stop has
-/// torn hides the segments behind it: their tiles are computed again.
+/// Calls `visit` with the header of each segment and the offset of its counts. A torn header hides
+/// the segments after it; their tiles are recomputed.
 template <class Visit>
-void for_each_run(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
+void for_each_segment(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
   const std::int64_t size = file.size();
   constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(SegmentHeader));
   for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
@@ -81,13 +81,13 @@ std::vector<std::string> pair_segment_files(FileCalls& calls, const std::string&
   return paths;
 }
 
-std::set<std::int64_t> tiles_with_runs(FileCalls& calls, const std::vector<std::string>& paths,
-                                       const Digest& plan, const TileGrid& grid) {
+std::set<std::int64_t> tiles_with_segments(FileCalls& calls, const std::vector<std::string>& paths,
+                                           const Digest& plan, const TileGrid& grid) {
   std::set<std::int64_t> tiles;
   for (const std::string& path : paths) {
     const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
-    for_each_run(file, plan, grid,
-                 [&](const SegmentHeader& header, std::int64_t) { tiles.insert(header.tile); });
+    for_each_segment(file, plan, grid,
+                     [&](const SegmentHeader& header, std::int64_t) { tiles.insert(header.tile); });
   }
   return tiles;
 }
@@ -113,7 +113,7 @@ void PairSegment::add_mirror_image(RowRange queries, RowRange item_rows) {
     BULKSIM_EXPECT(at == pairs);
   };
   for_each([&](std::uint32_t, std::size_t at) { ++counts[rows + items[at]]; });
-  std::vector<std::size_t> places(1, pairs);  // of the next pair of each column
+  std::vector<std::size_t> places(1, pairs);  // index of the next pair of each column
   for (std::size_t column = rows; column < counts.size(); ++column)
     places.push_back(places.back() + counts[column]);
   const std::size_t size = places.back();
@@ -165,7 +165,7 @@ PairSegments::PairSegments(FileCalls& calls, const std::vector<std::string>& pat
 }
 
 void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
-  for_each_run(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
+  for_each_segment(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};

@@ -17,7 +17,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kMostChunkBytes = (std::int64_t{1} << 32) - 1;  // a limit of HDF5
+constexpr std::int64_t kMostChunkBytes = (std::int64_t{1} << 32) - 1;  // limit of HDF5
 
 h5::Extent extent_of_part(const TileGrid& grid, const PartLayout& layout) {
   return {static_cast<hsize_t>(grid.shape().queries),
@@ -28,8 +28,8 @@ h5::Extent chunk_of_grid(const TileGrid& grid) {
   return {static_cast<hsize_t>(grid.tile().queries), static_cast<hsize_t>(grid.tile().items)};
 }
 
-/// Whether HDF5 finds the tiles where the layout has them. The chunks of a fixed grid have no
-/// index, only a start and a row-major order, so the corners tell of all.
+/// Whether the tiles are where the layout expects them in HDF5. The chunks of a fixed-size dataset
+/// have no index, only a start and a row-major order, so it suffices to compare the corners.
 bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLayout& layout,
                    const std::string& path) {
   for (const std::int64_t row : {std::int64_t{0}, grid.rows() - 1}) {
@@ -43,7 +43,7 @@ bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLay
   return true;
 }
 
-/// HDF5 puts a list behind what is there, a large one at the alignment of the file.
+/// Position that HDF5 gives to a list: at the end of the file, and aligned if it is large.
 IdPlace place_ids(std::int64_t count, std::int64_t width, std::int64_t& end) {
   if (width == 0) return {};
   IdPlace place{end, count, width};
@@ -51,7 +51,7 @@ IdPlace place_ids(std::int64_t count, std::int64_t width, std::int64_t& end) {
   if (__builtin_mul_overflow(count, width, &bytes) ||
       __builtin_add_overflow(divide_up(end, h5::kDataOffset) * h5::kDataOffset, bytes, &end)) {
     throw Error(ExitCode::kUsage, std::to_string(count) + " ids of " + std::to_string(width) +
-                                      " bytes are larger than any file can be");
+                                      " bytes exceed the largest possible file size");
   }
   if (bytes >= h5::kDataOffset) {
     place.at = end - bytes;
@@ -61,13 +61,13 @@ IdPlace place_ids(std::int64_t count, std::int64_t width, std::int64_t& end) {
   return place;
 }
 
-/// Whether HDF5 finds the ids where the layout has them.
+/// Whether the ids are where the layout expects them in HDF5.
 bool ids_agree(const h5::File& file, const TileGrid& grid, const PartLayout& layout,
                const std::string& path) {
   return find_ids(file, {grid.shape().queries, items_of(layout, grid).size()}, path) == layout.ids;
 }
 
-/// Makes a file that is all of a part but its tiles, whose places are a hole.
+/// Creates a part with its HDF5 metadata; the space of its tiles is a hole.
 void describe_part(const std::string& path, const TileGrid& grid, const PartLayout& layout,
                    const FileAttributes& attributes) {
   h5::File file = h5::create_file(path);
@@ -78,9 +78,8 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
     create_ids(file, {layout.ids.queries.count, layout.ids.items.count},
                {layout.ids.queries.width, layout.ids.items.width});
     if (!offsets_agree(tiles, grid, layout, path) || !ids_agree(file, grid, layout, path)) {
-      throw Error(ExitCode::kSoftware, "HDF5 lays '" + path +
-                                           "' out in another way than planned: this version of "
-                                           "HDF5 cannot be used");
+      throw Error(ExitCode::kSoftware, "HDF5 does not lay out '" + path +
+                                           "' as planned: this version of HDF5 cannot be used");
     }
   } else {
     h5::create_empty(file, layout.dataset, layout.type, extent_of_part(grid, layout));
@@ -90,12 +89,12 @@ void describe_part(const std::string& path, const TileGrid& grid, const PartLayo
 
 void require_space(FileCalls& calls, const std::string& folder, std::int64_t needed) {
   const std::int64_t free = calls.free_bytes(folder.c_str());
-  if (free == -1) throw system_error("find the free space of", folder, errno);
+  if (free == -1) throw system_error("determine the free space of", folder, errno);
   if (free < needed) {
     throw Error(ExitCode::kIoError, "the output needs " + std::to_string(needed) +
                                         " bytes, but only " + std::to_string(free) +
                                         " are free in '" + folder +
-                                        "': free some, or choose another place");
+                                        "': free some space, or choose another output");
   }
 }
 
@@ -121,7 +120,7 @@ void check_size(FileCalls& calls, const std::string& path, const PartLayout& lay
   if (!layout.has_tiles() || status->st_size == layout.file_bytes) return;
   const std::string sizes =
       std::to_string(status->st_size) + " of " + std::to_string(layout.file_bytes) + " bytes";
-  throw damaged(path, status->st_size < layout.file_bytes ? "is cut short (" + sizes + ")"
+  throw damaged(path, status->st_size < layout.file_bytes ? "is truncated (" + sizes + ")"
                                                           : "is too long (" + sizes + ")");
 }
 
@@ -133,7 +132,7 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
   if (tile.items > kMostChunkBytes / bytes_of(type) / tile.queries) {
     throw Error(ExitCode::kUsage,
                 "a tile of " + std::to_string(tile.queries) + " x " + std::to_string(tile.items) +
-                    " values does not fit into an HDF5 chunk of at most " +
+                    " values does not fit in an HDF5 chunk of at most " +
                     std::to_string(kMostChunkBytes) + " bytes: choose a smaller --tile");
   }
   PartLayout layout{dataset, tile_columns, 0, 0, 0, {}, type};
@@ -143,9 +142,10 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(grid.rows() * tile_columns.size(), layout.tile_bytes, &bytes) ||
       __builtin_add_overflow(bytes, layout.data_offset, &layout.file_bytes)) {
-    throw Error(ExitCode::kUsage, "a file of " + std::to_string(grid.rows()) + " x " +
-                                      std::to_string(tile_columns.size()) +
-                                      " tiles is larger than any file can be: use more --parts");
+    throw Error(ExitCode::kUsage,
+                "a file of " + std::to_string(grid.rows()) + " x " +
+                    std::to_string(tile_columns.size()) +
+                    " tiles exceeds the largest possible file size: use more --parts");
   }
   layout.ids.queries = place_ids(grid.shape().queries, widths.queries, layout.file_bytes);
   layout.ids.items = place_ids(items_of(layout, grid).size(), widths.items, layout.file_bytes);
@@ -221,7 +221,7 @@ bool reopen_part(FileCalls& calls, const std::string& path, const TileGrid& grid
   std::vector<std::byte> found(head.size());
   File::open(calls, path, O_RDONLY | O_NOFOLLOW).read(found, 0);
   if (found == head) return true;
-  if (status->st_nlink > 1) return false;  // the other name belongs to a published version
+  if (status->st_nlink > 1) return false;  // it is a hard link to a file of a published version
   if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
   const File file = File::open(calls, path, O_RDWR | O_NOFOLLOW);
   file.write(head, 0);
@@ -245,7 +245,7 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
     throw damaged(path, "holds tiles of another shape");
   }
   if (!offsets_agree(dataset, grid, layout, path) || !ids_agree(file, grid, layout, path))
-    throw damaged(path, "is laid out otherwise");
+    throw damaged(path, "does not have the expected layout");
 }
 
 }  // namespace bulksim

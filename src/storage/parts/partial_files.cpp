@@ -117,10 +117,11 @@ Digest PartialFiles::read(TileId tile, std::span<SoftmaxPartial> to) {
   std::vector<std::byte> section;
   const auto digest = read_section(tile, section);
   if (!digest) {
-    throw Error(ExitCode::kDataError,
-                "'" + paths_[part_of(layouts_, tile.column)] + "' holds damaged terms of tile " +
-                    std::to_string(tile.row) + "," + std::to_string(tile.column) +
-                    ": the same command computes them again");
+    throw Error(ExitCode::kDataError, "'" + paths_[part_of(layouts_, tile.column)] +
+                                          "' contains damaged softmax partials of tile " +
+                                          std::to_string(tile.row) + "," +
+                                          std::to_string(tile.column) +
+                                          ": run the same command again to recompute them");
   }
   const auto bytes = std::as_writable_bytes(to);
   BULKSIM_EXPECT(bytes.size() + kDigestBytes == section.size());

@@ -16,42 +16,42 @@
 
 namespace bulksim {
 
-/// Bytes before the partials of the first tile.
+/// Bytes before the softmax partials of the first tile.
 inline constexpr std::int64_t kPartialHeadBytes = 32;
 
-/// Bytes of the partials of one tile, their digest included.
+/// Bytes of the softmax partials of one tile, including their digest.
 std::int64_t partial_section_bytes(const TileGrid& grid);
 
-/// Bytes of the file of partials beside a part.
+/// Bytes of the file of softmax partials beside a part.
 std::int64_t partial_file_bytes(const TileGrid& grid, const PartLayout& layout);
 
-/// Makes files of partials, none of which may exist, reserves their space where the file system
-/// can, and syncs them and their folders.
+/// Creates files of softmax partials, none of which may exist, reserves their space where the file
+/// system supports it, and syncs them and their folders.
 void preallocate_partials(FileCalls& calls, const TileGrid& grid,
                           const std::vector<std::string>& paths,
                           const std::vector<PartLayout>& layouts);
 
-/// The partials of the block sums, beside the tiles, for any number of threads.
+/// The softmax partials of the block sums, in files beside the tiles. Thread-safe.
 ///
-///   "BSTERMS1"  tile.queries  tile.items  columns of tiles       int64 each, little-endian
+///   "BSTERMS1"  tile.queries  tile.items  tile columns       int64 each, little-endian
 ///   tile (0, first): its partials, int64 pairs m and L, row-major; their XXH3-128
 ///   tile (0, first + 1) ..  tile (1, first) ..
 ///
-/// A section carries its own digest, so that it can be believed or not without the journal.
+/// A section has its own digest, so that it can be verified without the journal.
 class PartialFiles {
  public:
-  /// `paths[p]` belongs to `layouts[p]`, as in TileFiles.
+  /// `paths[p]` is the file of `layouts[p]`, as in TileFiles.
   PartialFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::string> paths,
                std::vector<PartLayout> layouts, TileAccess access);
 
   /// Writes the partials of a whole tile, `partials_per_tile` of them; returns their digest.
   Digest write(TileId tile, std::span<const SoftmaxPartial> partials);
-  /// Reads the partials of a whole tile and tells their digest; throws Error (65) when it is not
-  /// the one they were written with.
+  /// Reads the partials of a whole tile and returns their digest; throws Error (65) when they do
+  /// not match the stored digest.
   Digest read(TileId tile, std::span<SoftmaxPartial> to);
-  /// The digest of a tile's partials; nothing when they are not as they were written.
+  /// The digest of a tile's partials; nothing when they do not match the stored digest.
   std::optional<Digest> digest_of_whole(TileId tile);
-  /// As FilePool.
+  /// See FilePool.
   void sync() { files_.sync(); }
 
  private:
@@ -64,7 +64,7 @@ class PartialFiles {
   FilePool files_;
 };
 
-/// Whether a file of partials can be filled on, or read: it has the planned size and head.
+/// Whether a file of partials can be resumed or read: it has the planned size and header.
 bool reopen_partials(FileCalls& calls, const std::string& path, const TileGrid& grid,
                      const PartLayout& layout);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
 
-/// Calls `step` for runs of rows of about `kBytesAtOnce`.
+/// Calls `step` for consecutive ranges of rows of about `kBytesAtOnce`.
 template <class Step>
 void in_pieces(RowRange rows, std::int64_t width, Step&& step) {
   const std::int64_t most = std::max<std::int64_t>(1, kBytesAtOnce / width);
@@ -43,8 +43,8 @@ void write_ids(const File& file, const StringTable& ids, const IdPlace& place) {
   in_pieces({0, place.count}, place.width, [&](RowRange rows) {
     block.assign(static_cast<std::size_t>(rows.size() * place.width), '\0');
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::string_view name = ids[row];
-      std::copy(name.begin(), name.end(), block.begin() + (row - rows.begin) * place.width);
+      const std::string_view id = ids[row];
+      std::copy(id.begin(), id.end(), block.begin() + (row - rows.begin) * place.width);
     }
     file.write(std::as_bytes(std::span<const char>(block)), place.at + rows.begin * place.width);
   });

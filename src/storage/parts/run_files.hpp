@@ -11,7 +11,7 @@
 
 namespace bulksim {
 
-/// Everything that a run fills tile by tile.
+/// The files that a run writes tile by tile.
 class RunFiles {
  public:
   RunFiles(FileCalls& calls, const TileGrid& grid, const PartSet& parts, TileAccess access) {
@@ -23,7 +23,7 @@ class RunFiles {
   PartialFiles* partials() {
     return partials_ ? &*partials_ : nullptr;
   }  ///< null without block sums
-  /// As FilePool.
+  /// See FilePool.
   void sync() {
     if (partials_) partials_->sync();
     if (tiles_) tiles_->sync();

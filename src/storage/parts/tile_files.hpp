@@ -13,20 +13,20 @@
 
 namespace bulksim {
 
-/// The tiles of a run or of a result, for any number of threads. HDF5 is not involved.
+/// The tiles of a run or a result. Thread-safe; does not use HDF5.
 class TileFiles {
  public:
   /// `paths[p]` is the file of `layouts[p]`; layouts are in the order of their columns and cover
-  /// all columns of the grid.
+  /// all tile columns.
   TileFiles(FileCalls& calls, const TileGrid& grid, std::vector<std::string> paths,
             std::vector<PartLayout> layouts, TileAccess access);
 
-  /// Query rows from `first_row` of a tile: a whole number of rows of tile.items values. Where
-  /// values are stored as float16, these have to be some.
+  /// Writes query rows of a tile from `first_row` on: whole rows of tile.items values. When values
+  /// are stored as float16, each must be representable as float16.
   void write(TileId tile, std::int64_t first_row, std::span<const float> values);
   /// Reads `to.size()` values of a tile (tile.queries x tile.items, row-major) from `first_cell`.
   void read(TileId tile, std::span<float> to, std::int64_t first_cell = 0);
-  /// As FilePool.
+  /// See FilePool.
   void sync() { files_.sync(); }
 
  private:

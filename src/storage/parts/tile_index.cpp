@@ -46,7 +46,7 @@ std::vector<Digest> decode_tile_index(const std::string& bytes) {
   std::memcpy(&count, bytes.data() + kTileIndexMagic.size(), sizeof count);
   const std::int64_t body = std::ssize(bytes) - kHeaderBytes;
   if (body % kDigestBytes != 0 || body / kDigestBytes != count) {
-    throw not_a_tile_index("it counts " + std::to_string(count) + " tiles in " +
+    throw not_a_tile_index("its header counts " + std::to_string(count) + " tiles, but it has " +
                            std::to_string(bytes.size()) + " bytes");
   }
   std::vector<Digest> tiles(static_cast<std::size_t>(count));

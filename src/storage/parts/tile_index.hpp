@@ -15,20 +15,21 @@ namespace bulksim {
 std::string encode_tile_index(const std::vector<Digest>& tiles);
 std::vector<Digest> decode_tile_index(const std::string& bytes);
 
-/// Where a single-file result holds the digests of its tiles: between what HDF5 says of them and
-/// the first tile, in bytes that HDF5 does not use. Encoded as `tiles.idx`.
+/// Offset of the tile digests in a single-file result: between the HDF5 metadata and the first
+/// tile, in bytes that HDF5 does not use. Encoded like `tiles.idx`.
 inline constexpr std::int64_t kEmbeddedIndexAt = std::int64_t{128} << 10;
 
-/// Neighbouring tiles that share one digest: one, until the place is full.
+/// Number of consecutive tiles per digest: one, or more when the space does not suffice for all.
 std::int64_t tiles_of_a_digest(std::int64_t tiles);
 
-/// The digest of some tiles: the tile's own when it is alone, else that of the tiles' digests.
+/// The digest of a group of tiles: that of the tile when it is alone, otherwise the digest of the
+/// tiles' digests.
 Digest digest_of_group(std::span<const Digest> tiles);
 
-/// The bytes of the index of these tiles.
+/// Encodes the embedded index of these tiles.
 std::string encode_embedded_index(const std::vector<Digest>& tiles);
 
-/// Writes the index into a laid out file and syncs it.
+/// Writes the index into a preallocated file and syncs it.
 void embed_tile_index(FileCalls& calls, const std::string& path, const std::string& index);
 
 }  // namespace bulksim

@@ -34,7 +34,7 @@ class NanCount {
     }
   }
 
-  /// Cells in rows and columns that are NaN from end to end.
+  /// Cells in rows and columns that are entirely NaN.
   std::int64_t explained() const {
     const std::int64_t rows = std::count(rows_.begin(), rows_.end(), items_);
     const std::int64_t columns = std::count(columns_.begin(), columns_.end(), queries_);
@@ -43,7 +43,7 @@ class NanCount {
 
  private:
   std::int64_t width_;
-  std::int64_t queries_;  // that exist
+  std::int64_t queries_;  // existing rows of the tile
   std::int64_t items_;
   std::vector<std::int64_t> rows_;
   std::vector<std::int64_t> columns_;

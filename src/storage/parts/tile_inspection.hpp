@@ -10,24 +10,24 @@
 
 namespace bulksim {
 
-/// Of tiles that nothing speaks against, one of so many is read again to be sure.
+/// One in so many of the tiles without known problems is read again as a sample.
 inline constexpr std::int64_t kTilesPerSample = 100;
 
-/// What reading a tile tells.
+/// Results of reading a tile.
 struct TileFinding {
   Digest digest;
-  std::int64_t outside = 0;    ///< values that are no scores: NaN, or larger than they may be
-  std::int64_t explained = 0;  ///< of these, NaN in whole rows or columns, where that is looked for
+  std::int64_t outside = 0;    ///< invalid values: NaN, or larger in magnitude than a score can be
+  std::int64_t explained = 0;  ///< of these, NaN in whole rows or columns; counted with kCount
 };
 
-/// Whether whole rows and columns of NaN are looked for.
+/// Whether whole rows and columns of NaN are counted.
 enum class WholeNanRows { kIgnore, kCount };
 
-/// How many of these values are NaN, or outside of [-most, most].
+/// Number of values that are NaN or outside [-most, most].
 std::int64_t count_outside(std::span<const float> values, float most = 1.0F);
 
-/// Reads tiles (by number) on several threads; findings in the order of `tiles`. Values may be in
-/// [-most, most]. Throws the first error of reading.
+/// Reads tiles (by number) on several threads; returns findings in the order of `tiles`. Valid
+/// values are in [-most, most]. Throws the first read error.
 std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
                                        const std::vector<std::int64_t>& tiles, int threads,
                                        WholeNanRows nan_rows = WholeNanRows::kIgnore,

@@ -21,7 +21,7 @@ std::vector<hsize_t> extent(std::int64_t rows, std::int64_t columns) {
   return {static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
 }
 
-/// The scalars of a map, by the names of their attributes.
+/// The scalars of a block map, by attribute name.
 struct Scalars {
   const FileAttributes& attributes;
   const std::string& path;
@@ -29,7 +29,7 @@ struct Scalars {
   template <class T>
   T get(const std::string& name) const {
     const auto value = find_attribute<T>(attributes, name);
-    if (!value) throw damaged(path, "has block sums and no '" + name + "'");
+    if (!value) throw damaged(path, "has block sums but no attribute '" + name + "'");
     return *value;
   }
 };
@@ -42,7 +42,7 @@ std::vector<T> read(const h5::File& file, const char* name, h5::Element element,
   return values;
 }
 
-/// The blocks of a matrix without an end.
+/// The fine blocks of an unlimited matrix.
 FineGrid endless(TileShape tile) {
   constexpr std::int64_t kRows = std::numeric_limits<std::int64_t>::max() / 2;
   return FineGrid(TileGrid({kRows, kRows}, tile));
@@ -97,7 +97,7 @@ std::optional<BlockMap> read_block_map(FileCalls& calls, const std::string& path
   BlockMap map;
   map.softmax_scale = scalars.get<double>("softmax_scale");
   map.tile = {scalars.get<std::int64_t>("tile_queries"), scalars.get<std::int64_t>("tile_items")};
-  if (map.tile.queries < 1 || map.tile.items < 1) throw damaged(place, "has tiles of no rows");
+  if (map.tile.queries < 1 || map.tile.items < 1) throw damaged(place, "has an invalid tile shape");
   map.rows = scalars.get<std::int64_t>("block_rows");
   map.columns = scalars.get<std::int64_t>("block_columns");
   map.coarse_rows = scalars.get<std::int64_t>("coarse_rows");

@@ -22,13 +22,13 @@ constexpr std::int64_t kMostNarrowItems = std::int64_t{1} << 31;
 constexpr std::string_view kComment = "bulksim plan ";
 constexpr std::size_t kPlanDigits = 32;
 
-/// A text as AnnData has it: of variable length.
+/// Writes a string attribute of variable length, as in AnnData.
 void write_text(const h5::File& file, const std::string& group, const char* name,
                 const char* value) {
-  const h5::Datatype type(H5Tcopy(H5T_C_S1), "make a text type");
-  h5::check(H5Tset_size(type.get(), H5T_VARIABLE), "make a text type");
-  h5::check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "make a text type");
-  const h5::Dataspace scalar(H5Screate(H5S_SCALAR), "make a scalar");
+  const h5::Datatype type(H5Tcopy(H5T_C_S1), "create a string type");
+  h5::check(H5Tset_size(type.get(), H5T_VARIABLE), "create a string type");
+  h5::check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "create a string type");
+  const h5::Dataspace scalar(H5Screate(H5S_SCALAR), "create a scalar dataspace");
   const h5::Attribute attribute(
       H5Acreate_by_name(file.get(), group.c_str(), name, type.get(), scalar.get(), H5P_DEFAULT,
                         H5P_DEFAULT, H5P_DEFAULT),
@@ -40,7 +40,7 @@ void write_text(const h5::File& file, const std::string& group, const char* name
 void write_shape(const h5::File& file, const std::string& group, MatrixShape shape) {
   const std::array<std::int64_t, 2> values{shape.queries, shape.items};
   const hsize_t two = 2;
-  const h5::Dataspace space(H5Screate_simple(1, &two, nullptr), "make a space");
+  const h5::Dataspace space(H5Screate_simple(1, &two, nullptr), "create a dataspace");
   const h5::Attribute attribute(
       H5Acreate_by_name(file.get(), group.c_str(), "shape", H5T_STD_I64LE, space.get(), H5P_DEFAULT,
                         H5P_DEFAULT, H5P_DEFAULT),
@@ -55,7 +55,7 @@ struct PairFileWriter::Impl {
   std::string path;
   PairLayout layout;
   std::int64_t width;
-  bool wide;  ///< items of 64 bits
+  bool wide;  ///< items have 64 bits
   ScratchFile scratch;
   File file = {};
   std::vector<FileAppender> arrays = {};  ///< items, scores

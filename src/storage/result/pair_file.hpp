@@ -14,27 +14,27 @@
 
 namespace bulksim {
 
-/// How pairs lie in an HDF5 file.
+/// Layout of pairs in an HDF5 file.
 enum class PairLayout {
   kCsr,    ///< a group in the AnnData layout of a CSR matrix: indptr, indices, data
-  kLists,  ///< a group with items and scores, queries x k, the best first
+  kLists,  ///< a group with items and scores, queries x k, highest score first
 };
 
-/// What is known of the pairs before the first is written.
+/// Number of pairs, known before the first is written.
 struct PairExtent {
   MatrixShape shape;
-  std::vector<std::int64_t> row_offsets;  ///< queries + 1; of kCsr the content of indptr
-  std::int64_t width = 0;                 ///< k, of kLists
+  std::vector<std::int64_t> row_offsets;  ///< for kCsr: queries + 1, the content of indptr
+  std::int64_t width = 0;                 ///< for kLists: k
 };
 
 /// Bytes of items and scores (and of indptr) in a file.
 std::int64_t pair_bytes(PairLayout layout, const PairExtent& extent);
 
-/// Writes the pairs of all queries into an HDF5 file with one group. Memory does not grow with the
-/// number of pairs. Equal calls make equal bytes.
+/// Writes the pairs of all queries to an HDF5 file with one group. Memory does not grow with the
+/// number of pairs. Equal calls produce equal bytes.
 class PairFileWriter {
  public:
-  /// Replaces the file when it is finished. `group` is "pairs", "nonzero" or "topk".
+  /// Creates or replaces the file in `finish`. `group` is "pairs", "nonzero" or "topk".
   PairFileWriter(FileCalls& calls, const std::string& path, const std::string& group,
                  PairLayout layout, const PairExtent& extent, const FileAttributes& attributes,
                  const ResultIds& ids);
@@ -42,10 +42,10 @@ class PairFileWriter {
   PairFileWriter(const PairFileWriter&) = delete;
   PairFileWriter& operator=(const PairFileWriter&) = delete;
 
-  /// The pairs of the next query; of kLists at most `width`, and the places left over hold item -1
-  /// and score NaN.
+  /// Appends the pairs of the next query; with kLists at most `width`, and unused places get item
+  /// -1 and score NaN.
   void append_row(std::span<const std::int64_t> items, std::span<const float> scores);
-  /// Makes the file durable, under its name.
+  /// Makes the file durable and gives it its final name.
   void finish();
 
  private:
@@ -53,15 +53,15 @@ class PairFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Takes the pairs of the next query, be there any or none.
+/// Receives the pairs of the next query, possibly none.
 using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
                                    std::span<const float> scores)>;
 
 /// A finished result with pairs, open for reading.
 class PairFileReader {
  public:
-  /// Takes what SimilarityReader takes. Nothing when the result is a matrix; throws Error (66) when
-  /// there is none and Error (65) when it is not whole.
+  /// Accepts the same paths as SimilarityReader. Returns null when the result is a matrix. Throws
+  /// Error (66) when there is no result and Error (65) when it is incomplete.
   static std::unique_ptr<PairFileReader> open(FileCalls& calls, const std::string& path);
   ~PairFileReader();
   PairFileReader(const PairFileReader&) = delete;
@@ -69,14 +69,14 @@ class PairFileReader {
 
   MatrixShape shape() const;
   PairLayout layout() const;
-  /// Pairs (or places) of these queries.
+  /// Number of pairs (with kLists, places) of these queries.
   std::int64_t places(RowRange queries) const;
-  /// Items and scores of neighbouring queries, one query behind the other; -1 for places left over.
+  /// Reads items and scores of consecutive queries; unused places have item -1.
   void read(RowRange queries, std::vector<std::int64_t>& items, std::vector<float>& scores) const;
-  /// All queries, one after the other; reads some million pairs at a time.
+  /// Calls `take` for all queries in order; reads a few million pairs at a time.
   void for_each_row(const TakeRow& take) const;
   ResultIds ids() const;
-  /// What the result says of itself.
+  /// Attributes of the result.
   const FileAttributes& attributes() const;
 
  private:
@@ -85,15 +85,15 @@ class PairFileReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Plan (32 hex digits) of a single-file result with pairs, or nothing when the file is none:
-/// HDF5 with the attributes `complete` and `plan`, or a zip archive with the comment of
+/// Plan (32 hex digits) of a single-file result with pairs; empty for any other file. Such a result
+/// is HDF5 with the attributes `complete` and `plan`, or a zip archive with the comment of
 /// `archive_comment`.
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path);
 
-/// The comment of an archive that holds the result of a plan.
+/// The zip comment of an archive with the result of a plan.
 std::string archive_comment(const std::string& plan);
 
-/// First line of a result in text.
+/// First line of a text result.
 inline constexpr const char* kPairTextHeader = "query\titem\tscore\n";
 
 }  // namespace bulksim

@@ -20,7 +20,7 @@ h5::Dataset open_array(const h5::File& file, const std::string& name, const std:
 }
 
 std::int64_t size_of(const h5::Dataset& array) {
-  const h5::Dataspace space(H5Dget_space(array.get()), "look at an array", ExitCode::kDataError);
+  const h5::Dataspace space(H5Dget_space(array.get()), "inspect an array", ExitCode::kDataError);
   return static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
 }
 
@@ -28,8 +28,8 @@ MatrixShape shape_of(const h5::File& file, const std::string& group, const std::
   const h5::Attribute attribute(
       H5Aopen_by_name(file.get(), group.c_str(), "shape", H5P_DEFAULT, H5P_DEFAULT),
       "open the shape of '" + path + "'", ExitCode::kDataError);
-  const h5::Dataspace space(H5Aget_space(attribute.get()), "look at the shape");
-  if (H5Sget_simple_extent_npoints(space.get()) != 2) throw damaged(path, "has no shape");
+  const h5::Dataspace space(H5Aget_space(attribute.get()), "inspect the shape");
+  if (H5Sget_simple_extent_npoints(space.get()) != 2) throw damaged(path, "has no valid shape");
   std::array<std::int64_t, 2> shape{};
   h5::check(H5Aread(attribute.get(), H5T_NATIVE_INT64, shape.data()), "read the shape",
             ExitCode::kDataError);
@@ -43,7 +43,7 @@ struct PairFileReader::Impl {
   h5::File file;
   MatrixShape shape;
   PairLayout layout;
-  std::vector<std::int64_t> offsets;  ///< of rows, in places
+  std::vector<std::int64_t> offsets;  ///< of rows, counted in places
   h5::Dataset items;
   h5::Dataset scores;
   IdPlaces ids;
@@ -75,7 +75,8 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(shape.queries) + 1);
   if (layout == PairLayout::kCsr) {
     const h5::Dataset indptr = open_array(file, group + "/indptr", place);
-    if (size_of(indptr) != std::ssize(offsets)) throw damaged(place, "has a wrong indptr");
+    if (size_of(indptr) != std::ssize(offsets))
+      throw damaged(place, "has an indptr of the wrong length");
     h5::check(
         H5Dread(indptr.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()),
         "read indptr", ExitCode::kDataError);
@@ -86,7 +87,7 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
   }
   if (!std::ranges::is_sorted(offsets) || offsets.front() != 0 ||
       offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
-    throw damaged(place, "has rows that do not fit its pairs");
+    throw damaged(place, "has row offsets that do not match its pairs");
   }
   const IdPlaces ids = find_ids(file, shape, place);
   return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
@@ -126,11 +127,11 @@ void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
     extent = {static_cast<hsize_t>(queries.size()), static_cast<hsize_t>(width)};
   }
   const auto read_into = [&](const h5::Dataset& array, hid_t type, void* to) {
-    const h5::Dataspace there(H5Dget_space(array.get()), "look at an array");
+    const h5::Dataspace there(H5Dget_space(array.get()), "inspect an array");
     h5::check(H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
                                   nullptr),
               "select rows");
-    const h5::Dataspace here(H5Screate_simple(rank, extent.data(), nullptr), "make a space");
+    const h5::Dataspace here(H5Screate_simple(rank, extent.data(), nullptr), "create a dataspace");
     h5::check(H5Dread(array.get(), type, here.get(), there.get(), H5P_DEFAULT, to),
               "read pairs of '" + impl_->path + "'", ExitCode::kDataError);
   };

@@ -27,7 +27,7 @@ std::string find_result(FileCalls& calls, const std::string& path) {
     if (exists(calls, place + name)) return real_path(calls, place + name);
   }
   throw Error(ExitCode::kNoInput, "the folder '" + path +
-                                      "' holds no finished result (neither CURRENT nor "
+                                      "' contains no finished result (neither CURRENT nor "
                                       "similarity.h5)");
 }
 

@@ -7,24 +7,24 @@
 
 namespace bulksim {
 
-/// Where the result of a run goes; the suffix of the path decides.
+/// Form of the output, determined by the suffix of its path.
 enum class OutputForm {
   kVersions,    ///< a folder with numbered versions and CURRENT
-  kSingleFile,  ///< one ordinary file, by temp and rename
+  kSingleFile,  ///< one file, written beside its path and renamed
 };
 
 OutputForm output_form(const std::string& output);
 
-/// How a result in one file is stored.
+/// Format of a single-file result.
 enum class FileForm { kHdf5, kNpz, kTsv };
 
-/// By the suffix of the path; nothing for a folder.
+/// The format for the suffix of the path; nothing for a folder.
 std::optional<FileForm> file_form(const std::string& path);
 
-/// The folder beside a single-file result that holds its lease and staging while it is at work.
+/// The folder beside a single-file result that contains its lease and staging during the run.
 std::string work_folder_of_file(const std::string& output);
 
-/// The file of a result: `path` itself, or similarity.h5 of the newest or this version. Throws
+/// The file of a result: `path` itself, or similarity.h5 of this or the current version. Throws
 /// Error (66) when there is none.
 std::string find_result(FileCalls& calls, const std::string& path);
 

@@ -31,7 +31,7 @@ ValueType type_of(const std::vector<PartLayout>& layouts) {
   return layouts.empty() ? ValueType::kFloat32 : layouts.front().type;
 }
 
-/// Makes all of the file but its ids, for which there is room.
+/// Creates the file with space for its ids, which are not written.
 IdPlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
                        const std::vector<h5::Source>& sources, const FileAttributes& attributes,
                        IdWidths widths, const BlockMap* blocks) {

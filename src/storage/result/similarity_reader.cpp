@@ -15,7 +15,7 @@ namespace bulksim {
 
 namespace {
 
-/// What the file of /similarity says of itself.
+/// Description of /similarity from the attributes and datasets of its file.
 struct Description {
   FileAttributes attributes;
   TileGrid grid;
@@ -36,12 +36,13 @@ TileShape tile_shape(const FileAttributes& attributes, const std::string& file) 
   const TileShape tile{whole_number(attributes, "tile_queries", file),
                        whole_number(attributes, "tile_items", file)};
   if (tile.queries < 1 || tile.items < 1) {
-    throw Error(ExitCode::kDataError, "'" + file + "' names tiles without a cell");
+    throw Error(ExitCode::kDataError, "'" + file + "' has an invalid tile shape");
   }
   return tile;
 }
 
-/// The part files behind a virtual dataset. They must cover the columns of tiles one by one.
+/// Finds the part files of a virtual dataset. They must cover the tile columns without gaps or
+/// overlaps.
 void describe_sources(const h5::Dataset& view, const std::string& file, Description& result) {
   std::int64_t column = 0;
   for (const h5::Source& source : h5::sources_of(view, file)) {
@@ -53,12 +54,12 @@ void describe_sources(const h5::Dataset& view, const std::string& file, Descript
     if (!is_plain_path(source.file) || columns.empty() ||
         items_of(result.layouts.back(), result.grid) != RowRange{begin, end}) {
       throw Error(ExitCode::kDataError,
-                  "'" + file + "' maps '" + source.file + "', which is no part of this result");
+                  "'" + file + "' maps '" + source.file + "', which is not a part of this result");
     }
     column = columns.end;
   }
   if (column != result.grid.columns()) {
-    throw Error(ExitCode::kDataError, "'" + file + "' lacks sources for columns of tiles from " +
+    throw Error(ExitCode::kDataError, "'" + file + "' lacks sources for the tile columns from " +
                                           std::to_string(column) + " on");
   }
 }
@@ -72,8 +73,8 @@ Description describe(const std::string& path) {
   }
   if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) == 0) {
     throw Error(ExitCode::kDataError, "'" + path +
-                                          "' holds no matrix (a result of --mode blocks has block "
-                                          "sums alone: see bulksim report)");
+                                          "' contains no matrix (a result of --mode blocks has "
+                                          "only block sums: see bulksim report)");
   }
   const h5::Dataset dataset = h5::open_matrix(file, "similarity", path);
   const h5::Extent extent = h5::extent_of(dataset, path);

@@ -5,7 +5,7 @@
 
 namespace bulksim {
 
-/// Adds the group /block_sums to a file that is being made. Its scalars are attributes of the root.
+/// Adds the group /block_sums to a file under construction. Its scalars are attributes of the root.
 void write_block_map(const h5::File& file, const BlockMap& map);
 
 }  // namespace bulksim

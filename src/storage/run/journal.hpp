@@ -10,34 +10,36 @@
 
 namespace bulksim {
 
-/// Whose records a journal holds. One writer a journal: no appends of two hosts ever meet.
+/// Owner of a journal. Each journal has one writer, so that appends of two hosts never overlap.
 struct JournalOwner {
   Digest plan;
   int attempt = 1;
   int rank = 0;
 };
 
-/// What one rank has finished in one attempt, one record of 64 bytes after the other.
+/// The tiles that one rank has finished in one attempt, as a sequence of 64-byte records.
 ///
 ///    0 magic "BSJ1"   4 version   6 kind   8 plan (low half)   16 attempt   20 rank
 ///   24 tile or count  32 digest of the tile (high, low)        48 zeros     60 CRC32C
 ///
-/// A record lies at a multiple of 64 bytes and carries its own checksum: one that a stop has torn
-/// costs itself only. Any thread may call any function.
+/// A record is at a multiple of 64 bytes and has its own checksum, so that a torn write affects
+/// only this record. Thread-safe.
 class Journal {
  public:
-  /// Makes the file, which may not exist, and syncs its folder.
+  /// Creates the file, which must not exist, and syncs its folder.
   Journal(FileCalls& calls, const std::string& path, JournalOwner owner);
 
-  /// The tile is checked, hashed and written; whether it is durable a later `synced` says.
+  /// Records that the tile is checked, hashed and written. A later `synced` records that it is
+  /// durable.
   void tile_done(std::int64_t tile, const Digest& digest);
-  /// What earlier attempts say of this tile is wrong.
+  /// Records that the entries of earlier attempts for this tile are wrong.
   void tile_dropped(std::int64_t tile);
-  /// Records so far.
+  /// Number of records so far.
   std::int64_t records() const;
-  /// The tiles of the first `records` records are durable; syncs the journal.
+  /// Records that the tiles of the first `records` records are durable; syncs the journal.
   void synced(std::int64_t records);
-  /// Tiles that no `synced` covers may be lost, however well they read; syncs the journal.
+  /// Records that tiles not covered by `synced` may be lost, even if they can still be read; syncs
+  /// the journal.
   void sync_failed();
 
  private:
@@ -49,10 +51,10 @@ class Journal {
   std::int64_t records_ = 0;
 };
 
-/// How far a record of a tile may be believed.
+/// How far the record of a tile can be trusted.
 enum class Trust {
-  kDurable,  ///< synced before the journal said so
-  kWritten,  ///< to be hashed again: a lost machine may have lost it
+  kDurable,  ///< synced before the record that says so
+  kWritten,  ///< must be hashed again: a machine crash may have lost it
   kLost,     ///< its sync failed
 };
 
@@ -67,11 +69,11 @@ struct JournalContent {
   int rank = 0;
   std::vector<std::int64_t> dropped;
   std::vector<JournalTile> tiles;  ///< in the order of the file
-  std::int64_t torn = 0;           ///< records that are none
+  std::int64_t torn = 0;           ///< number of invalid records
   bool sync_failed = false;
 };
 
-/// The records that belong to `plan`; what is torn or foreign is counted and left out.
+/// Reads the records of `plan`; torn records and those of other plans are counted and ignored.
 JournalContent read_journal(FileCalls& calls, const std::string& path, const Digest& plan);
 
 }  // namespace bulksim

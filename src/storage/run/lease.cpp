@@ -19,7 +19,7 @@ Error held(const std::string& path, const LeaseHolder& holder) {
   return Error(ExitCode::kCannotCreate,
                "'" + parent_of(path) + "' is in use by process " + std::to_string(holder.pid) +
                    " on host '" + holder.host +
-                   "': wait for it, stop it, or choose another output (bulksim status tells more)");
+                   "': wait for it, stop it, or choose another output (bulksim status shows more)");
 }
 
 std::string variable(const char* name) {
@@ -31,7 +31,7 @@ void write_lease(const File& file, const LeaseHolder& holder) {
   file.write(std::as_bytes(std::span<const char>(encode_lease(holder))), 0);
 }
 
-/// Whether the one who holds `path` is dead. Waits for a sign of life when only time can tell.
+/// Whether the holder of `path` is dead. Waits for a heartbeat when nothing else decides.
 bool is_abandoned(FileCalls& calls, const std::string& path, const LeaseHolder& first,
                   const LeaseOptions& options) {
   const Liveness liveness = liveness_of(first, options);
@@ -40,13 +40,14 @@ bool is_abandoned(FileCalls& calls, const std::string& path, const LeaseHolder& 
   while (options.clock.now() - begin < options.expiry_seconds) {
     options.clock.wait(options.poll_seconds);
     const auto now = read_lease(calls, path);
-    if (!now || now->token != first.token) return true;  // look again at who has it
+    if (!now || now->token != first.token) return true;  // the holder has changed: read it again
     if (*now != first) return false;
   }
   return true;
 }
 
-/// The file of a lease that is being taken: made under a name of its own, linked to the real one.
+/// The file of a lease that is being taken: created under a unique name, then linked to the final
+/// one.
 class Candidate {
  public:
   Candidate(FileCalls& calls, std::string path, const LeaseHolder& holder)
@@ -64,19 +65,19 @@ class Candidate {
   Candidate(Candidate&&) = delete;
   Candidate& operator=(Candidate&&) = delete;
 
-  /// True when the lease is ours. A link may be made and yet reported as failed, so the count of
-  /// names decides.
+  /// Returns whether this process has the lease. link(2) may succeed and still report failure, so
+  /// the link count decides.
   bool link() {
     const int result = calls_.link(own_path_.c_str(), path_.c_str());
     const int reason = errno;
     struct stat status {};
     if (calls_.fstat(file_.descriptor(), &status) == -1)
-      throw system_error("look at", path_, errno);
+      throw system_error("inspect", path_, errno);
     if (result == 0 || status.st_nlink == 2) return true;
     if (reason != EEXIST) throw system_error("create", path_, reason);
     return false;
   }
-  /// Puts the lease in the place of one that nobody holds any more.
+  /// Replaces the lease of a dead holder.
   void replace() {
     if (calls_.rename(own_path_.c_str(), path_.c_str()) == -1) {
       throw system_error("create", path_, errno);
@@ -92,7 +93,7 @@ class Candidate {
   File file_;
 };
 
-/// Removes candidates and guards that dead processes have left beside the lease.
+/// Removes leftover candidates and guards of dead processes beside the lease.
 void sweep(FileCalls& calls, const std::string& path, const LeaseOptions& options) {
   const std::string folder = parent_of(path);
   const std::string prefix = path.substr(path.find_last_of('/') + 1) + ".";
@@ -120,7 +121,7 @@ Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options) {
   const bool same_machine = !holder.boot_id.empty() && holder.boot_id == self.boot_id &&
                             holder.pid_namespace == self.pid_namespace;
   if (same_machine) {
-    // the own number means that it was given out again
+    // a holder with our own process number is dead: the number was reused
     const bool alive = holder.pid != self.pid && options.runs(holder.pid, holder.start_time);
     return alive ? Liveness::kAlive : Liveness::kDead;
   }
@@ -148,8 +149,8 @@ std::unique_ptr<Lease> Lease::take(FileCalls& calls, const std::string& path,
     if (!holder) {
       if (!candidate.link()) continue;
     } else {
-      // Of several who want to replace the same dead holder, one at a time may: or the slower
-      // would remove the lease of the faster.
+      // Only one process at a time may replace a dead holder; otherwise the slower of two would
+      // remove the lease of the faster.
       const auto guard = take(calls, path + ".over-" + holder->token, options);
       const auto now = read_lease(calls, path);
       if (!now || now->token != holder->token) continue;
@@ -178,7 +179,7 @@ Lease::~Lease() {
     check();
     calls_.unlink(path_.c_str());
   } catch (const Error&) {
-    // not ours any more, or not to be reached: whoever comes next sees that this process is gone
+    // lost, or not accessible: the next run sees that this process has ended
   }
 }
 
@@ -186,7 +187,7 @@ void Lease::keep() {
   try {
     sweep(calls_, path_, options_);
   } catch (const Error&) {
-    // leftovers does no harm
+    // leftovers do no harm
   }
   thread_ = std::jthread([this](const std::stop_token& stop) {
     const std::chrono::duration<double> interval(options_.heartbeat_seconds);
@@ -199,7 +200,7 @@ void Lease::keep() {
       try {
         renew();
       } catch (const Error&) {
-        // a file system that is away for a moment: the next beat tells
+        // the file system may be unavailable for a moment: the next heartbeat tries again
       }
     }
   });
@@ -230,7 +231,7 @@ void Lease::check() {
       ExitCode::kCannotCreate,
       "the lease '" + path_ + "' was lost" +
           (now ? " to process " + std::to_string(now->pid) + " on host '" + now->host + "'" : "") +
-          ": another run has taken this output over, nothing was published");
+          ": another run has taken over this output, and nothing was published");
 }
 
 }  // namespace bulksim

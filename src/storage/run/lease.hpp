@@ -13,13 +13,13 @@
 
 namespace bulksim {
 
-/// Who holds an output, and since when nothing was heard of it.
+/// The holder of an output, and its latest heartbeat.
 struct LeaseHolder : ProcessInfo {
-  std::string token;      ///< of this one lease
-  std::string slurm_job;  ///< empty outside of Slurm
+  std::string token;      ///< unique per lease
+  std::string slurm_job;  ///< empty outside Slurm
   std::int64_t slurm_restart = 0;
   std::string phase;
-  std::int64_t counter = 0;  ///< rises while the holder lives
+  std::int64_t counter = 0;  ///< incremented while the holder lives
 
   bool operator==(const LeaseHolder&) const = default;
 };
@@ -27,10 +27,10 @@ struct LeaseHolder : ProcessInfo {
 /// This process in its Slurm job, without a token.
 LeaseHolder this_holder();
 
-/// Who takes a lease, and how long it waits; tests put another process and clock in their place.
+/// Identity and timing of a process that takes a lease; tests substitute another process and clock.
 struct LeaseOptions {
   LeaseHolder self = this_holder();
-  /// Whether a process of this machine with this start time is alive.
+  /// Whether a process with this number and start time is running on this host.
   std::function<bool(std::int64_t pid, std::int64_t start_time)> runs = is_running;
   Clock clock = steady_clock();
   double heartbeat_seconds = 10.0;
@@ -38,40 +38,40 @@ struct LeaseOptions {
   double poll_seconds = 0.5;
 };
 
-/// What can be said of a holder without waiting.
+/// What is known about a holder without waiting.
 enum class Liveness { kAlive, kDead, kUnknown };
 Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options = {});
 
-/// The holder that a lease file names; nothing when there is no file, and a holder without a token
-/// when the file cannot be understood.
+/// Reads the holder from a lease file; nothing when there is no file, and a holder without a token
+/// when the file is invalid.
 std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path);
 
-/// The one right to change an output. It is a file made with link(2), which names its holder; no
-/// clock but the own monotonic one counts, and a live holder is never replaced.
+/// The exclusive right to change an output: a file with its holder, created with link(2). Only the
+/// local monotonic clock is used, and a live holder is never replaced.
 ///
-/// Holder on the same boot and in the same namespace of processes: its process decides at once.
-/// An earlier start of the same Slurm job: dead. Anywhere else: alive while its counter rises, dead
-/// when it has stood still for `expiry_seconds`.
+/// A holder in the same boot and PID namespace is alive while its process exists. An earlier start
+/// of the same Slurm job is dead. Any other holder is alive while its counter changes, and dead
+/// when it has not changed for `expiry_seconds`.
 class Lease {
  public:
-  /// Throws Error (73), which names the holder, when somebody alive has it.
+  /// Throws Error (73) with the holder when a live process has the lease.
   static std::unique_ptr<Lease> take(FileCalls& calls, const std::string& path,
                                      LeaseOptions options = {});
-  /// Gives the lease back when it is still ours.
+  /// Releases the lease unless it was lost.
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   Lease(Lease&&) = delete;
   Lease& operator=(Lease&&) = delete;
 
-  /// Renews the lease every `heartbeat_seconds` on a thread of its own.
+  /// Starts a thread that renews the lease every `heartbeat_seconds`.
   void keep();
-  /// Shows a sign of life; sees when the lease is lost.
+  /// Writes a heartbeat; detects that the lease was lost.
   void renew();
-  /// What `status` shows.
+  /// Sets the phase that `bulksim status` shows.
   void set_phase(const std::string& phase);
   bool lost() const { return lost_; }
-  /// Throws Error (73) when another process has taken the lease over.
+  /// Throws Error (73) when another process has taken over the lease.
   void check();
 
  private:
@@ -83,7 +83,7 @@ class Lease {
   LeaseOptions options_;
   std::unique_ptr<State> state_;
   std::atomic<bool> lost_ = false;
-  std::jthread thread_;  // last: it uses everything above
+  std::jthread thread_;  // last, because it uses all other members
 };
 
 }  // namespace bulksim

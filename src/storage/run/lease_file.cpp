@@ -10,8 +10,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kLongestText =
-    64;  // keeps a lease below kLeaseBytes, whatever a host is called
+constexpr std::size_t kLongestText = 64;  // keeps a lease below kLeaseBytes for any host name
 
 std::string shortened(const std::string& text) {
   return text.substr(0, kLongestText);

@@ -6,12 +6,12 @@
 
 namespace bulksim {
 
-/// A lease file has one size, so that it can be rewritten in place.
+/// Lease files have a fixed size, so that they can be rewritten in place.
 inline constexpr std::size_t kLeaseBytes = 1024;
 
 std::string encode_lease(const LeaseHolder& holder);
 
-/// A name for one lease that no other has.
+/// A unique token for a lease.
 std::string new_token();
 
 }  // namespace bulksim

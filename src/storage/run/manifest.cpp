@@ -19,13 +19,13 @@ namespace {
 constexpr std::size_t kMostManifestBytes = std::size_t{16} << 20;
 constexpr int kDeepestManifest = 3;
 
-static_assert(std::endian::native == std::endian::little, "tiles.idx is copied as it is");
+static_assert(std::endian::native == std::endian::little, "tiles.idx is copied byte by byte");
 
 Error not_a_manifest(const std::string& reason) {
   return Error(ExitCode::kDataError, "the manifest is damaged: " + reason);
 }
 
-/// The reason alone; `from_json` says what it is about.
+/// Only the reason; `from_json` adds the context.
 Error wrong(const std::string& reason) {
   return Error(ExitCode::kDataError, reason);
 }
@@ -47,7 +47,7 @@ ManifestFile file_of(const JsonReader& entry) {
   file.bytes = count_in(entry, "bytes");
   file.digest_bytes = count_in(entry, "digest_bytes");
   file.digest = Digest::from_hex(entry.text("xxh3_128"));
-  if (!is_plain_path(file.path)) throw wrong("'" + file.path + "' is no plain path");
+  if (!is_plain_path(file.path)) throw wrong("'" + file.path + "' is not a plain path");
   if (file.digest_bytes > file.bytes) {
     throw wrong("the digest of '" + file.path + "' covers more than the file");
   }
@@ -80,14 +80,14 @@ Manifest Manifest::from_json(const std::string& text) {
       manifest.files.push_back(file_of(entry));
       const std::size_t count = manifest.files.size();
       if (count > 1 && manifest.files[count - 2].path >= manifest.files[count - 1].path) {
-        throw wrong("'" + manifest.files[count - 1].path + "' is not in order");
+        throw wrong("'" + manifest.files[count - 1].path + "' is out of order");
       }
     }
     if (manifest.to_json() == text) return manifest;
   } catch (const Error& error) {
     throw not_a_manifest(error.what());
   }
-  throw not_a_manifest("it is not written as bulksim writes it");
+  throw not_a_manifest("it is not in the form that bulksim writes");
 }
 
 ManifestFile describe_file(FileCalls& calls, const std::string& root, const std::string& path,

@@ -16,10 +16,10 @@ bool is_marked(FileCalls& calls, const std::string& path) {
   const std::string marker = path + "/" + kMarkerName;
   if (!exists(calls, marker)) return false;
   if (read_text(calls, marker) == kMarker) return true;
-  throw not_ours(path, "was made by another version of bulksim");
+  throw not_ours(path, "was created by another version of bulksim");
 }
 
-/// Names the file as the folder's marker; several may do so at once, and all succeed.
+/// Creates the folder's marker. Several processes may do so at the same time, and all succeed.
 void mark_folder(FileCalls& calls, const std::string& path) {
   const std::string marker = path + "/" + kMarkerName;
   const std::string own = marker + "." + new_token();
@@ -29,7 +29,7 @@ void mark_folder(FileCalls& calls, const std::string& path) {
       throw system_error("create", marker, errno);
     }
   } catch (const Error&) {
-    // the run that has the output already may have cleared the own name away
+    // the run that has the lease may have removed our temporary file
     if (!is_marked(calls, path)) throw;
   }
   sync_directory(calls, path);
@@ -50,7 +50,7 @@ void make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
                                              "' for the output does not exist: create it first");
   }
   if (reason == ENOTDIR) throw not_ours(parent_of(path), "is not a folder");
-  if (reason != EEXIST) throw system_error("make the folder", path, reason);
+  if (reason != EEXIST) throw system_error("create the folder", path, reason);
   if (!is_directory(calls, path)) throw not_ours(path, "exists and is not a folder");
 }
 
@@ -59,8 +59,8 @@ void make_inner_folder(FileCalls& calls, const std::string& root, const std::str
   make_folder(calls, path, mode);
   struct stat outer {};
   struct stat inner {};
-  if (calls.lstat(root.c_str(), &outer) == -1) throw system_error("look at", root, errno);
-  if (calls.lstat(path.c_str(), &inner) == -1) throw system_error("look at", path, errno);
+  if (calls.lstat(root.c_str(), &outer) == -1) throw system_error("inspect", root, errno);
+  if (calls.lstat(path.c_str(), &inner) == -1) throw system_error("inspect", path, errno);
   if (outer.st_dev != inner.st_dev) throw not_ours(path, "is on another file system");
 }
 
@@ -73,8 +73,9 @@ void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
   });
   if (foreign == names.end()) {
     mark_folder(calls, path);
-  } else if (!is_marked(calls, path)) {  // nobody else has marked it meanwhile
-    throw not_ours(path, "is not an output of bulksim, it holds '" + *foreign + "'");
+  } else if (!is_marked(calls,
+                        path)) {  // checked again: another process may have marked it meanwhile
+    throw not_ours(path, "is not an output of bulksim: it contains '" + *foreign + "'");
   }
 }
 

@@ -13,19 +13,20 @@ inline constexpr const char* kMarkerName = ".bulksim";
 
 Error not_ours(const std::string& path, const std::string& reason);
 
-/// Makes a folder, or finds that a folder (not a link to one) is there.
+/// Creates a folder; does nothing when it exists (a symbolic link to a folder does not count).
 void make_folder(FileCalls& calls, const std::string& path, mode_t mode);
 
-/// A folder inside `root`, on the same file system, so that a rename can cross between them.
+/// Creates a folder inside `root`; it must be on the same file system, so that files can be renamed
+/// between them.
 void make_inner_folder(FileCalls& calls, const std::string& root, const std::string& path,
                        mode_t mode);
 
-/// Takes a folder for this program: new, empty, or marked by an earlier run. What a run killed
-/// while it marked the folder left there begins with the name of the marker. Several may claim a
-/// folder at once, and all succeed.
+/// Claims a folder for this program: a new or empty one, or one with the marker of an earlier run.
+/// Leftovers of runs that were killed while marking it begin with the name of the marker and are
+/// ignored. Several processes may claim a folder at the same time, and all succeed.
 void claim_folder(FileCalls& calls, const std::string& path, mode_t mode);
 
-/// Removes what runs killed while they marked the folder have left.
+/// Removes leftovers of runs that were killed while marking the folder.
 void remove_marker_leftovers(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

@@ -18,13 +18,14 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kSmallMatrix = std::int64_t{1}
-                                      << 28;  // cells: all are looked at in a second
+                                      << 28;  // cells; all can be hashed within a second
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
-/// The last word of the journals on each tile.
+/// The latest record of each tile in all journals.
 using Records = std::map<std::int64_t, JournalTile>;
 
-/// Journals of one attempt: what it dropped it found before it computed anything.
+/// Applies the journals of one attempt: first the tiles it dropped, since an attempt drops tiles
+/// before it computes any.
 void apply_attempt(const std::vector<JournalContent>& journals, std::int64_t tiles,
                    Records& records) {
   const bool lost = std::any_of(journals.begin(), journals.end(),
@@ -36,7 +37,7 @@ void apply_attempt(const std::vector<JournalContent>& journals, std::int64_t til
   for (const JournalContent& journal : journals) {
     for (JournalTile record : journal.tiles) {
       if (record.tile < 0 || record.tile >= tiles) continue;
-      // the system tells of a lost page once, and not to every rank
+      // the system reports a lost page only once, and not to every rank
       if (lost && record.trust == Trust::kWritten) record.trust = Trust::kLost;
       records[record.tile] = record;
     }
@@ -56,7 +57,7 @@ Records read_records(FileCalls& calls, const Digest& plan, std::int64_t tiles,
   return records;
 }
 
-/// Hashes tiles and partials again; those that are damaged are not done. Returns them.
+/// Hashes tiles and partials again; marks damaged ones as not done and returns them.
 std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const PartSet& parts,
                                  int threads, const std::vector<std::int64_t>& tiles,
                                  Recovery& recovery) {
@@ -68,7 +69,7 @@ std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const P
   return damaged;
 }
 
-/// Whether the files of a part can be filled on.
+/// Whether the files of a part can be resumed.
 bool resume(FileCalls& calls, const TileGrid& grid, const PartSet& parts, std::size_t part) {
   const PartLayout& layout = parts.layouts[part];
   return (!parts.has_matrix() || reopen_part(calls, parts.paths[part], grid, layout)) &&
@@ -156,7 +157,7 @@ std::vector<std::int64_t> damaged_tiles(FileCalls& calls, const TileGrid& grid,
 
 void make_writable(FileCalls& calls, const std::string& path) {
   struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
+  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("inspect", path, errno);
   if (status.st_nlink == 1) {
     if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
     return;

@@ -7,11 +7,11 @@
 
 namespace bulksim {
 
-/// Whether the file is the finished result of a plan.
+/// Whether the file is the finished result of `plan`.
 bool holds_result_of(FileCalls& calls, const std::string& path, const Digest& plan);
 
-/// A file in the place of the output may be replaced when it is an earlier result; throws Error
-/// (73) when it is anything else.
+/// Throws Error (73) unless `path` can be replaced by a result: it does not exist, or it is an
+/// earlier result.
 void require_replaceable(FileCalls& calls, const std::string& path);
 
 }  // namespace bulksim

@@ -17,7 +17,7 @@ namespace bulksim {
 
 namespace {
 
-/// What a staging folder holds beside the result while it is at work.
+/// Work folders in a staging folder, beside the result.
 constexpr std::array<const char*, 3> kWorkNames{"journal", "attempts", "errors"};
 
 std::string without_trailing_slashes(std::string path) {
@@ -27,7 +27,7 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
-/// What a work folder is called from the moment on that it is not needed any more.
+/// Name of a work folder while it is being removed.
 std::string leaving_folder(const std::string& work_folder) {
   return work_folder + ".old";
 }
@@ -73,7 +73,7 @@ std::string RunDirectory::dropped_path(int attempt) const {
 
 std::optional<std::string> RunDirectory::published(const std::string& plan_json) const {
   if (form_ == OutputForm::kSingleFile) {
-    // who was stopped while it cleared up leaves one of both
+    // a run that was stopped during cleanup leaves one of the two
     const bool cleared =
         !exists(calls_, work_folder()) && !exists(calls_, leaving_folder(work_folder()));
     return cleared && holds_result_of(calls_, output_, plan_id_) ? std::optional(output_)
@@ -92,9 +92,9 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
 void RunDirectory::claim() {
   if (form_ == OutputForm::kVersions) {
     claim_folder(calls_, output_, 0777);
-    // better now than after the last tile
+    // checked now rather than after the last tile
     const std::string current = output_ + "/CURRENT";
-    if (is_directory(calls_, current)) throw not_ours(current, "is a folder and no link");
+    if (is_directory(calls_, current)) throw not_ours(current, "is a folder, not a symbolic link");
   } else {
     require_replaceable(calls_, output_);
     claim_folder(calls_, work_folder(), 0700);
@@ -113,7 +113,7 @@ std::optional<std::string> RunDirectory::finish_publication(const std::string& p
   return output_ + "/CURRENT/similarity.h5";
 }
 
-/// The newest version, when it is of this plan and newer than the current one.
+/// The newest version, if it has this plan and is newer than the current one.
 std::optional<std::string> RunDirectory::newest_of_plan(const std::string& plan_json) const {
   if (!is_directory(calls_, output_ + "/versions")) return std::nullopt;
   const auto versions = list_versions(calls_, output_);
@@ -139,7 +139,7 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
   }
   for (const char* name : kWorkNames)
     make_folder(calls_, inside(staging_, name), 0700);
-  // A kill between the two names of the plan leaves both.
+  // A run killed between linking the plan and removing its temporary name leaves both.
   if (resumed) remove_file(calls_, staging_ + "/PLAN.json.tmp");
   if (!resumed) create_file(calls_, staging_ + "/PLAN.json", plan_json);
   sync_directory(calls_, staging_);
@@ -159,7 +159,7 @@ int RunDirectory::begin_attempt() {
     char name[32];
     std::snprintf(name, sizeof name, "/attempts/%04d", attempt);
     if (calls_.mkdir((staging_ + name).c_str(), 0700) == 0) return attempt;
-    if (errno != EEXIST) throw system_error("make the folder", staging_ + name, errno);
+    if (errno != EEXIST) throw system_error("create the folder", staging_ + name, errno);
   }
 }
 
@@ -175,7 +175,7 @@ std::string RunDirectory::publish(const std::string& manifest_json,
   if (form_ == OutputForm::kSingleFile) return publish_file(before_step);
   const std::string success = success_json(manifest_json);
   before_step();
-  // Whoever finds _SUCCESS, even after a power failure, finds all the rest.
+  // _SUCCESS comes last: when it exists, even after a power failure, all other files do.
   finalize(staging_);
   replace_file(calls_, staging_ + "/MANIFEST.json", manifest_json);
   replace_file(calls_, staging_ + "/_SUCCESS", success);
@@ -199,7 +199,8 @@ std::string RunDirectory::publish_finalized(const std::function<void()>& before_
   return output_ + "/CURRENT/similarity.h5";
 }
 
-/// Pairs have been merged into the result; the parts of a matrix are the result.
+/// Removes the pair segments, which have been merged into the result, but not the parts of a
+/// matrix.
 void RunDirectory::remove_pair_segments() {
   const std::string parts = staging_ + "/parts";
   if (!is_directory(calls_, parts)) return;
@@ -219,8 +220,8 @@ std::string RunDirectory::publish_file(const std::function<void()>& before_step)
   return output_;
 }
 
-/// Other plans may have work of theirs in there. The folder goes by a rename, with the lease in it,
-/// so that nobody finds half of it.
+/// Does nothing when other plans have work in the folder. It is renamed first, with the lease in
+/// it, so that no process sees a partly removed folder.
 void RunDirectory::remove_work_folder() {
   remove_tree(calls_, staging_);
   remove_tree(calls_, imports_folder());
@@ -242,12 +243,12 @@ std::int64_t RunDirectory::next_version() const {
   return last + 1;
 }
 
-/// Final modes, and everything synced. A folder keeps its owner's write bit, so that the owner can
-/// remove it.
+/// Sets the final modes and syncs everything. Folders keep the owner's write permission, so that
+/// the owner can remove them.
 void RunDirectory::finalize(const std::string& path) const {
   const File entry = File::open(calls_, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status {};
-  if (calls_.fstat(entry.descriptor(), &status) == -1) throw system_error("look at", path, errno);
+  if (calls_.fstat(entry.descriptor(), &status) == -1) throw system_error("inspect", path, errno);
   if (S_ISDIR(status.st_mode)) {
     for (const std::string& name : list_directory(calls_, path))
       finalize(inside(path, name));

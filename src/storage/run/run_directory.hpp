@@ -12,14 +12,14 @@
 
 namespace bulksim {
 
-/// What is left of earlier attempts at the same plan.
+/// What earlier attempts at the same plan have left.
 enum class Staged {
   kNothing,     ///< an empty staging folder
   kUnfinished,  ///< parts and journals, as far as they got
-  kFinalized,   ///< all that is missing is the publication
+  kFinalized,   ///< complete, but not published
 };
 
-/// A run on disk, from its staging folder to the published result.
+/// The files of a run, from its staging folder to the published result.
 ///
 ///   OUT/CURRENT -> versions/000123-<plan>     OUT/staging/<plan>/..      (kVersions)
 ///   result.h5                                 .result.h5.bulksim/<plan>/..   (kSingleFile)
@@ -27,8 +27,9 @@ enum class Staged {
 ///   <plan>/PLAN.json  parts/  journal/a0003-r0007  attempts/0003/  errors/
 ///
 /// <plan> is the first 8 hex digits of the plan. A staging folder stays until its plan is
-/// published, so the same command finds its own work. All calls are rank 0's but the paths. To be
-/// made before other threads make files, since it reads the umask.
+/// published, so that the same command finds its work. Only rank 0 calls functions other than those
+/// that return paths. Must be constructed before other threads create files, since it reads the
+/// umask.
 class RunDirectory {
  public:
   RunDirectory(FileCalls& calls, std::string output, Digest plan);
@@ -36,42 +37,42 @@ class RunDirectory {
   OutputForm form() const { return form_; }
   const std::string& output() const { return output_; }
   const std::string& staging() const { return staging_; }
-  /// Holds the staging folders of all plans.
+  /// Contains the staging folders of all plans.
   std::string work_folder() const;
   std::string lease_path() const;
-  /// Holds imported inputs until a result is published.
+  /// Contains imported inputs until a result is published.
   std::string imports_folder() const { return work_folder() + "/inputs"; }
   std::string plan_name() const { return plan_; }
   /// Relative to the staging folder: "parts/part-00007.h5", or "result.h5" for a single file.
   std::string part_name(std::size_t part) const;
   std::string part_path(std::size_t part) const { return staging_ + "/" + part_name(part); }
   std::string journal_path(int attempt, int rank) const;
-  /// Journal of what an attempt found wrong in those before it.
+  /// Journal of the tiles that an attempt dropped from those before it.
   std::string dropped_path(int attempt) const;
   std::string errors_folder() const { return staging_ + "/errors"; }
 
-  /// The path that a reader opens, when the result of this plan is published and nothing is left to
+  /// The path that a reader opens, if the result of this plan is published and nothing is left to
   /// do. Changes nothing.
   std::optional<std::string> published(const std::string& plan_json) const;
-  /// Makes the output folder, or takes one that is empty or marked as ours. Throws Error (73) when
-  /// something else is there or the parent is missing, and Error (77) without the permission.
+  /// Creates the output folder, or claims one that is empty or has our marker. Throws Error (73)
+  /// when something else exists there or the parent is missing, and Error (77) without permission.
   void claim();
-  /// Finishes a publication that was stopped after its rename: the path that a reader opens, or
-  /// nothing when this plan has yet to be computed. Needs the lease.
+  /// Completes a publication that was stopped after its rename. Returns the path that a reader
+  /// opens, or nothing when this plan is not computed yet. Requires the lease.
   std::optional<std::string> finish_publication(const std::string& plan_json);
-  /// Makes the staging folder with PLAN.json, or finds the one of an earlier attempt.
+  /// Creates the staging folder with PLAN.json, or finds that of an earlier attempt.
   Staged prepare(const std::string& plan_json);
-  /// Begins an attempt: the number after the last.
+  /// Begins an attempt and returns its number, one more than the last.
   int begin_attempt();
-  /// Journals of all attempts at this plan, by attempt and rank.
+  /// Paths of the journals of all attempts at this plan, by attempt and rank.
   std::vector<std::string> journals() const;
-  /// Finalizes the staged tree: `manifest_json`, then _SUCCESS with its digest, modes 0444 &
-  /// ~umask, everything synced; then one rename of the tree and CURRENT (or of the one file, which
-  /// has no manifest). `before_step` is called before each step that others see. Returns the path
-  /// that a reader opens.
+  /// Finalizes the staged tree: writes `manifest_json`, then _SUCCESS with its digest, sets modes
+  /// 0444 & ~umask and syncs everything. Then renames the tree and changes CURRENT (or renames the
+  /// single file, which has no manifest). `before_step` is called before each visible step. Returns
+  /// the path that a reader opens.
   std::string publish(
       const std::string& manifest_json, const std::function<void()>& before_step = [] {});
-  /// The same for a tree that is finalized already.
+  /// The same for a tree that is already finalized.
   std::string publish_finalized(const std::function<void()>& before_step);
 
  private:

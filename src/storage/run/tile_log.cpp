@@ -16,9 +16,9 @@ TileLog::TileLog(Journal& journal, RunFiles& files, std::int64_t tile_bytes, Com
 TileLog::~TileLog() {
   if (finished_) return;
   try {
-    finish();  // a failed or stopped run keeps what it has done, or says that it was lost
+    finish();  // a failed or stopped run keeps its tiles, or records that they may be lost
   } catch (const Error&) {
-    // the run has failed already, and resuming looks at what this one could not confirm
+    // the run has failed already, and a resumed run checks the unconfirmed tiles
   }
 }
 
@@ -59,7 +59,7 @@ void TileLog::watch(const std::stop_token& stop) {
 }
 
 void TileLog::commit() {
-  // whatever is noted now was written before, so the sync covers it
+  // tiles in the journal at this point were written before, so the sync covers them
   const std::int64_t records = journal_.records();
   try {
     files_.sync();
@@ -67,7 +67,7 @@ void TileLog::commit() {
     try {
       journal_.sync_failed();
     } catch (const Error&) {
-      // the first failure tells more than that of the same disk a moment later
+      // the first failure is more informative than a second one of the same disk
     }
     throw;
   }

@@ -12,26 +12,26 @@
 
 namespace bulksim {
 
-/// When finished tiles are made durable: whichever comes first.
+/// When finished tiles are made durable: at whichever limit is reached first.
 struct CommitPolicy {
   std::int64_t bytes = std::int64_t{1} << 30;
   double seconds = 30.0;
 };
 
-/// Notes finished tiles in the journal and makes them durable group by group, on a thread of its
-/// own: first the tiles, then the record that says so. A lost machine costs one group.
+/// Records finished tiles in the journal and makes them durable group by group, on its own thread:
+/// first the tiles, then the record that says so. A machine crash loses at most one group.
 class TileLog {
  public:
   /// `journal` and `files` must outlive the log.
   TileLog(Journal& journal, RunFiles& files, std::int64_t tile_bytes, CommitPolicy policy);
-  /// Finishes when nobody has, and stays silent.
+  /// Calls `finish` if it was not called; ignores failures.
   ~TileLog();
   TileLog(const TileLog&) = delete;
   TileLog& operator=(const TileLog&) = delete;
   TileLog(TileLog&&) = delete;
   TileLog& operator=(TileLog&&) = delete;
 
-  /// From any thread; throws what went wrong with an earlier group.
+  /// Thread-safe; throws the error of an earlier group.
   void tile_done(std::int64_t tile, const Digest& digest);
   /// Makes the last group durable.
   void finish();
@@ -49,7 +49,7 @@ class TileLog {
   std::int64_t waiting_bytes_ = 0;
   bool finished_ = false;
   std::exception_ptr failure_;
-  std::jthread thread_;  // last: it uses everything above
+  std::jthread thread_;  // last, because it uses all other members
 };
 
 }  // namespace bulksim

@@ -19,7 +19,7 @@ constexpr std::string_view kVersions = "versions/";
 
 struct stat status_of(FileCalls& calls, const std::string& path) {
   struct stat status {};
-  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("look at", path, errno);
+  if (calls.lstat(path.c_str(), &status) == -1) throw system_error("inspect", path, errno);
   return status;
 }
 
@@ -29,9 +29,9 @@ bool has_size(FileCalls& calls, const std::string& path, std::int64_t bytes) {
          status.st_size == bytes;
 }
 
-/// Runs a step whose failure is only noted.
+/// Runs a step of a removal; a failure is recorded in `removal`.
 template <class Step>
-void noting(Removal& removal, const std::string& name, Step&& step) {
+void run_step(Removal& removal, const std::string& name, Step&& step) {
   try {
     step();
     removal.removed.push_back(name);
@@ -46,20 +46,20 @@ void empty_trash(FileCalls& calls, const std::string& output, Removal& removal, 
   if (!is_directory(calls, trash)) return;
   for (const std::string& name : list_directory(calls, trash)) {
     if (version_number(name) == 0 || watch.seconds() > seconds) continue;
-    noting(removal, name, [&] { remove_tree(calls, inside(trash, name)); });
+    run_step(removal, name, [&] { remove_tree(calls, inside(trash, name)); });
   }
 }
 
 void move_to_trash(FileCalls& calls, const std::string& output, const std::string& name) {
   const std::string trash = output + "/trash";
   if (calls.mkdir(trash.c_str(), 0700) == -1 && errno != EEXIST) {
-    throw system_error("make the folder", trash, errno);
+    throw system_error("create the folder", trash, errno);
   }
   remove_tree(calls, inside(trash, name));
   rename_durably(calls, output + "/versions/" + name, inside(trash, name));
 }
 
-/// When something was last written to a staging folder.
+/// Time of the last write to a staging folder.
 std::int64_t last_change(FileCalls& calls, const std::string& staging) {
   std::int64_t last = status_of(calls, staging).st_mtime;
   for (const char* part : {"/journal", "/parts", "/attempts", "/errors"}) {
@@ -141,7 +141,7 @@ void set_current(FileCalls& calls, const std::string& output, const std::string&
 
 std::vector<Version> list_versions(FileCalls& calls, const std::string& output) {
   if (!exists(calls, output + "/.bulksim")) {
-    throw Error(ExitCode::kNoInput, "'" + output + "' is no output folder of bulksim");
+    throw Error(ExitCode::kNoInput, "'" + output + "' is not an output folder of bulksim");
   }
   const std::string current = current_version(calls, output);
   std::vector<Version> versions;
@@ -167,23 +167,23 @@ Version find_version(FileCalls& calls, const std::string& output, std::int64_t n
   for (Version& version : list_versions(calls, output)) {
     if (version.number == number) return std::move(version);
   }
-  throw Error(ExitCode::kNoInput, "'" + output + "' holds no whole version " +
+  throw Error(ExitCode::kNoInput, "'" + output + "' contains no complete version " +
                                       std::to_string(number) +
-                                      " (bulksim versions lists those it has)");
+                                      " (bulksim versions lists the complete ones)");
 }
 
 Removal retire_versions(FileCalls& calls, const std::string& output, std::int64_t keep,
                         double seconds) {
   Removal removal;
   const Stopwatch watch;
-  Removal leftovers;  // of an earlier call: they have been told already
+  Removal leftovers;  // of an earlier call, which has reported them already
   empty_trash(calls, output, leftovers, seconds, watch);
   const std::vector<Version> versions = list_versions(calls, output);
   const auto surplus = std::max<std::int64_t>(std::ssize(versions) - keep, 0);
   for (std::int64_t i = 0; i < surplus && watch.seconds() < seconds; ++i) {
     const Version& version = versions[static_cast<std::size_t>(i)];
     if (version.current) continue;
-    noting(removal, version.name, [&] {
+    run_step(removal, version.name, [&] {
       move_to_trash(calls, output, version.name);
       remove_tree(calls, output + "/trash/" + version.name);
     });
@@ -205,7 +205,7 @@ Removal remove_stale_staging(FileCalls& calls, const std::string& work_folder,
       removal.failures.emplace_back(error.what());
       continue;
     }
-    noting(removal, name, [&] { remove_tree(calls, staging); });
+    run_step(removal, name, [&] { remove_tree(calls, staging); });
   }
   return removal;
 }
@@ -223,12 +223,13 @@ std::string version_folder(FileCalls& calls, const std::string& path) {
     if (!version.empty() && is_directory(calls, place + "/versions/" + version)) {
       return place + "/versions/" + version;
     }
-    throw Error(ExitCode::kDataError, "'" + path + "/CURRENT' shows no version of this output");
+    throw Error(ExitCode::kDataError,
+                "'" + path + "/CURRENT' does not point to a version of this output");
   }
   for (const char* name : {"/MANIFEST.json", "/_SUCCESS", "/similarity.h5"}) {
     if (exists(calls, place + name)) return place;
   }
-  throw Error(ExitCode::kNoInput, "the folder '" + path + "' holds no finished result");
+  throw Error(ExitCode::kNoInput, "the folder '" + path + "' contains no finished result");
 }
 
 }  // namespace bulksim

@@ -116,7 +116,7 @@ TEST(CudaModuleTest, FindsADeviceOrReportsThatThereIsNone) {
     reason = error.what();
   }
 
-  const std::string expected = has_cuda_module() ? "there is no CUDA device here" : "cannot load";
+  const std::string expected = has_cuda_module() ? "no CUDA device is available" : "cannot load";
   EXPECT_TRUE(reason == "none" || reason.starts_with(expected)) << reason;
 }
 

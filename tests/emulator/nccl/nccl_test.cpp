@@ -239,7 +239,7 @@ TEST_F(NcclTest, CannotBeUsedAfterAFault) {
     made.world->all_reduce_sum(values);
   });
 
-  EXPECT_NE(thrown[0].find("was given up before"), std::string::npos) << thrown[0];
+  EXPECT_NE(thrown[0].find("had failed before"), std::string::npos) << thrown[0];
 }
 
 using FaultCase = std::tuple<Fault, int>;

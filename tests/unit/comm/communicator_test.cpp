@@ -166,7 +166,7 @@ class SplitMessages : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(SplitMessages, AnyLengthSurvivesALimitOnOneMessage) {
   const auto comm =
-      environment->make_setup({.deadline_seconds = 30.0, .largest_message = GetParam()});
+      environment->make_communicator({.deadline_seconds = 30.0, .largest_message = GetParam()});
   const std::string text = "a text that is longer than one message";
   auto sums = vector_of(comm->rank(), 23);
   auto bytes = to_bytes(comm->rank() == 0 ? text : "");
@@ -216,7 +216,7 @@ TEST(CommunicatorOnSeveralRanks, CallsThatDifferAreRefusedAtAllRanksByName) {
 
 TEST(CommunicatorOnSeveralRanks, ARankThatDoesNotComeIsNamedAfterTheDeadline) {
   const int last = world().size() - 1;
-  const auto comm = environment->make_setup({.deadline_seconds = 1.0});
+  const auto comm = environment->make_communicator({.deadline_seconds = 1.0});
   std::string sentence;
 
   if (world().rank() != last) {
@@ -235,7 +235,7 @@ TEST(CommunicatorOnSeveralRanks, ARankThatDoesNotComeIsNamedAfterTheDeadline) {
 }
 
 TEST(Communicator, WaitingForAllHasNoDeadline) {
-  const auto comm = environment->make_setup({.deadline_seconds = 0.05});
+  const auto comm = environment->make_communicator({.deadline_seconds = 0.05});
   if (comm->rank() == comm->size() - 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }

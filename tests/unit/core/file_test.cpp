@@ -67,7 +67,7 @@ TEST(File, ReadBeyondTheEndIsDamageThatNamesTheFile) {
 
   const auto read = [&] { file.read(to, 0); };
 
-  expect_error(ExitCode::kDataError, {folder / "short", "cut short", "byte 3", "8"}, read);
+  expect_error(ExitCode::kDataError, {folder / "short", "is truncated", "byte 3", "8 bytes"}, read);
 }
 
 TEST(File, MissingFileAndMissingPermissionHaveTheirOwnCodes) {
@@ -141,7 +141,7 @@ TEST(CreateFile, RefusesANameThatIsTaken) {
 
   const auto create_again = [&] { create_file(calls, folder / "f", "second"); };
 
-  expect_error(ExitCode::kCannotCreate, {folder / "f", "exists already"}, create_again);
+  expect_error(ExitCode::kCannotCreate, {folder / "f", "already exists"}, create_again);
   EXPECT_EQ(test::read_file(folder / "f"), "first");
 }
 

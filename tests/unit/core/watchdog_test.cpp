@@ -66,7 +66,7 @@ TEST_F(WatchdogDeathTest, AMainThreadAroundWhichNothingEndsIsStuck) {
     sleep_for(60);
   };
 
-  EXPECT_EXIT(hang(), testing::ExitedWithCode(69), "nothing has come to an end .*plan");
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(69), "no operation has completed .*plan");
 }
 
 TEST_F(WatchdogDeathTest, WhatOthersHaveFoundEndsTheProcessToo) {

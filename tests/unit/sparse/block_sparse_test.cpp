@@ -172,7 +172,7 @@ TEST(BlockSparse, NamesWhatIsWrong) {
   const CsrMatrix rows = matrix_of(100'000, {{{1, 1.5}, {90'000, 2.5}}});
   std::vector<std::byte> nan = encoded(with_values(rows, [](double) { return double{NAN}; }));
 
-  EXPECT_EQ(fault_of({}), "it is cut short");
+  EXPECT_EQ(fault_of({}), "it is truncated");
   EXPECT_EQ(fault_of(encoded(rows), 90'000), "its columns are damaged");
   EXPECT_EQ(fault_of(nan), "its values are not finite");
   std::vector<std::byte> sizes = encoded(rows);

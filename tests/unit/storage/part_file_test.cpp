@@ -364,10 +364,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Damage{"missing", [](const std::string& path) { unlink(path.c_str()); }, "is missing"},
         Damage{"empty", [](const std::string& path) { ASSERT_EQ(truncate(path.c_str(), 0), 0); },
-               "cut short (0 of"},
-        Damage{"cut_short",
+               "truncated (0 of"},
+        Damage{"truncated",
                [](const std::string& path) { ASSERT_EQ(truncate(path.c_str(), 1048600), 0); },
-               "cut short"},
+               "truncated"},
         Damage{"too_long",
                [](const std::string& path) { ASSERT_EQ(truncate(path.c_str(), 9000000), 0); },
                "too long"},
@@ -404,7 +404,7 @@ INSTANTIATE_TEST_SUITE_P(
                  replace_by(path, {{9, 13}, {6, 4}}, "tiles");
                },
                "tiles of another shape"},
-        Damage{"other_type", replace_by_doubles, "no float32 or float16 matrix"}),
+        Damage{"other_type", replace_by_doubles, "not a float32 or float16 matrix"}),
     testing::PrintToStringParamName());
 
 }  // namespace

@@ -152,10 +152,10 @@ TEST(SimilarityReader, RefusesEmptyAndShortParts) {
   const auto open = [&] { SimilarityReader::open(calls, folder.path()); };
 
   ASSERT_EQ(truncate(parts.paths[2].c_str(), parts.layouts[2].file_bytes - 1), 0);
-  expect_error(ExitCode::kDataError, {parts.names[2], "cut short"}, open);
+  expect_error(ExitCode::kDataError, {parts.names[2], "truncated"}, open);
 
   ASSERT_EQ(truncate(parts.paths[2].c_str(), 0), 0);
-  expect_error(ExitCode::kDataError, {parts.names[2], "cut short (0 of"}, open);
+  expect_error(ExitCode::kDataError, {parts.names[2], "truncated (0 of"}, open);
 }
 
 TEST(SimilarityReader, RefusesPartsOfOtherColumns) {
@@ -185,7 +185,7 @@ TEST(SimilarityReader, FollowsNoSourceOutOfItsFolder) {
     write_similarity_file(calls, file, grid, parts.layouts, {name}, result_attributes(grid, {}));
     const auto open = [&] { SimilarityReader::open(calls, file); };
 
-    expect_error(ExitCode::kDataError, {"no part of this result"}, open);
+    expect_error(ExitCode::kDataError, {"not a part of this result"}, open);
   }
 }
 
