@@ -13,7 +13,8 @@ int run(const Command::Words& words) {
   return run_distributed(compute_syntax(), words,
                          [](const OptionValues&, const JobConfig& config, JobContext context) {
                            const std::string result = run_compute(config, context);
-                           if (context.mpi.world().rank() == 0) std::cout << result << std::endl;
+                           if (context.mpi.world().rank() == 0)
+                             std::cout << result << '\n' << std::flush;
                          });
 }
 

@@ -35,7 +35,7 @@ int run(const Command::Words& words) {
       syntax(), words,
       [](const OptionValues&, const JobConfig& config, JobContext context) {
         const std::string result = run_repair(config, context);
-        if (context.mpi.world().rank() == 0) std::cout << result << std::endl;
+        if (context.mpi.world().rank() == 0) std::cout << result << '\n' << std::flush;
       },
       make_repair_config);
 }

@@ -44,9 +44,6 @@ class VectorReader {
       total_ += File::open(calls_, file, O_RDONLY).size();
   }
 
-  VectorReader(const VectorReader&) = delete;
-  VectorReader& operator=(const VectorReader&) = delete;
-
   /// The next vector; null at the end.
   const JsonlVector* next(JsonlPart part) {
     for (;;) {

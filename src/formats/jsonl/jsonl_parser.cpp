@@ -70,7 +70,7 @@ class LineParser {
   }
 
   [[noreturn]] void refuse_vector(json::value value) {
-    json::json_type type{};
+    json::json_type type = json::json_type::null;
     if (value.type().get(type) == simdjson::SUCCESS) {
       if (type == json::json_type::array) {
         fail("its vector is an array: dense vectors are not supported");

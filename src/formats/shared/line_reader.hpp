@@ -21,8 +21,11 @@ inline constexpr std::size_t kLinePadding = 64;
 class LineReader {
  public:
   LineReader(FileCalls& calls, const std::string& path);
+  ~LineReader() = default;
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
+  LineReader(LineReader&&) = delete;
+  LineReader& operator=(LineReader&&) = delete;
 
   /// The next line, valid until the next call; none at the end. Throws Error (65) for a line of
   /// more than 1 GiB.

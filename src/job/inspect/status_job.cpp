@@ -1,8 +1,9 @@
 #include "job/inspect/status_job.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <set>
+#include <string_view>
 
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
@@ -38,12 +39,19 @@ std::string newest_staging(FileCalls& calls, const std::string& work_folder) {
   return newest;
 }
 
+/// The number that a text begins with; 0 where there is none.
+int leading_number(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 /// Number of the last attempt, 0 when none has begun.
 int last_attempt(FileCalls& calls, const std::string& staging) {
   int last = 0;
   if (!is_directory(calls, staging + "/attempts")) return last;
   for (const std::string& name : list_directory(calls, staging + "/attempts"))
-    last = std::max(last, std::atoi(name.c_str()));
+    last = std::max(last, leading_number(name));
   return last;
 }
 
@@ -98,7 +106,9 @@ void read_last_error(FileCalls& calls, const std::string& staging, OutputStatus&
   if (!is_directory(calls, folder)) return;
   bool found_root = false;
   for (const std::string& name : list_directory(calls, folder)) {
-    if (std::atoi(name.c_str() + 1) != status.attempt || !name.ends_with(".json")) continue;
+    if (leading_number(std::string_view(name).substr(1)) != status.attempt ||
+        !name.ends_with(".json"))
+      continue;
     if (found_root) continue;
     const JsonReader json = JsonReader::parse_or_empty(read_text(calls, inside(folder, name)));
     if (json.empty()) continue;

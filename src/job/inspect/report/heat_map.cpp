@@ -162,7 +162,8 @@ class Picture {
     const auto total = static_cast<double>(map_.item_rows);
     const double y = kTop + height_;
     const double step = nice_step(total, 8);
-    for (double at = 0; at <= total; at += step) {
+    for (int tick = 0; tick * step <= total; ++tick) {
+      const double at = tick * step;
       const double x = kLeft + kWidth * at / total;
       svg_ += formatted("<path class=\"tick\" d=\"M%.1f %.1fv5\"/>", x, y) +
               formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>", x, y + 18,
@@ -176,7 +177,8 @@ class Picture {
   void add_query_axis() {
     const auto total = static_cast<double>(map_.query_rows);
     const double step = nice_step(total, height_ / 60);
-    for (double at = 0; at <= total; at += step) {
+    for (int tick = 0; tick * step <= total; ++tick) {
+      const double at = tick * step;
       const double y = kTop + height_ * at / total;
       svg_ += formatted("<path class=\"tick\" d=\"M%.1f %.1fh-5\"/>", kLeft, y) +
               formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>", kLeft - 9,
@@ -212,8 +214,11 @@ class Picture {
         add_scale_tick(left + width * place, y, std::exp2(scale_.low + span * place));
       return;
     }
-    for (double at = std::ceil(scale_.low / step) * step; at <= scale_.high; at += step)
+    const int last = static_cast<int>(std::floor(scale_.high / step));
+    for (int tick = static_cast<int>(std::ceil(scale_.low / step)); tick <= last; ++tick) {
+      const double at = tick * step;
       add_scale_tick(left + width * (at - scale_.low) / span, y, std::exp2(at));
+    }
   }
 
   void add_scale_tick(double x, double y, double lift) {
