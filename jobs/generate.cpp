@@ -32,7 +32,7 @@ int run(const OptionValues& options) {
   generation.preset = options.required("preset", "the preset");
   generation.items = options.size("items", 0);
   generation.queries = options.size("queries", 0);
-  generation.seed = static_cast<std::uint64_t>(options.integer("seed", 0));
+  generation.seed = options.integer("seed", 0);
   generation.prefix = options.has("output") ? options.text("output") : generation.preset;
   Log log(log_options(options));
   generate(generation, system_file_calls(), log);

@@ -47,7 +47,7 @@ int run(const OptionValues& options) {
   verification.against.keys = parse_keys(options);
   verification.threads = static_cast<int>(options.integer("threads", 0, 4096));
   if (verification.threads == 0) {
-    verification.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    verification.threads = std::max(1U, std::thread::hardware_concurrency());
   }
   Log log({});
   const Verdict verdict = verify(system_file_calls(), verification, log);

@@ -13,7 +13,7 @@ namespace {
 constexpr int kWeightBits = 62;
 
 std::size_t at(std::int64_t place) {
-  return static_cast<std::size_t>(place);
+  return place;
 }
 
 // Without the instruction, a fused multiply-add is a library call: the same bits, fifty times

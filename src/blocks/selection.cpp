@@ -11,12 +11,12 @@ void select_mass(std::span<const double> shares, double bound, std::vector<std::
   const auto order = by_share(shares);
   double total = 0.0;
   for (const std::int64_t block : order)
-    total += shares[static_cast<std::size_t>(block)];
+    total += shares[block];
   double mass = 0.0;
   for (const std::int64_t block : order) {
     if (mass >= bound * total) return;
-    mass += shares[static_cast<std::size_t>(block)];
-    mask[static_cast<std::size_t>(block)] = 1;
+    mass += shares[block];
+    mask[block] = 1;
   }
 }
 
@@ -25,9 +25,8 @@ void select_mass(std::span<const double> shares, double bound, std::vector<std::
 std::vector<std::int64_t> by_share(std::span<const double> shares) {
   std::vector<std::int64_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return shares[static_cast<std::size_t>(a)] > shares[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return shares[a] > shares[b]; });
   return order;
 }
 

@@ -68,7 +68,7 @@ class MpiHeartbeat final : public Heartbeat {
     const std::vector<Message> all = introduce(size);
     for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) {
       peers_.emplace_back().rank = peer;
-      peers_.back().last = all[static_cast<std::size_t>(peer)];
+      peers_.back().last = all[peer];
     }
     for (Peer& peer : peers_)
       listen(peer);
@@ -90,7 +90,7 @@ class MpiHeartbeat final : public Heartbeat {
     mine_.process_space = std::hash<std::string>{}(self.process_space());
     copy_text(self.host, mine_.host);
     copy_text(location(), mine_.where);
-    std::vector<Message> all(static_cast<std::size_t>(size));
+    std::vector<Message> all(size);
     locked([&] {
       return MPI_Allgather(&mine_, sizeof(Message), MPI_BYTE, all.data(), sizeof(Message), MPI_BYTE,
                            comm_);

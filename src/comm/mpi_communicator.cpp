@@ -48,7 +48,7 @@ class MpiCommunicator final : public Communicator {
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "set an error handler");
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    everyone_.resize(static_cast<std::size_t>(size_));
+    everyone_.resize(size_);
   }
 
   ~MpiCommunicator() override {
@@ -66,9 +66,8 @@ class MpiCommunicator final : public Communicator {
   }
 
   void broadcast(std::vector<std::byte>& bytes) override {
-    const auto count = static_cast<std::int64_t>(bytes.size());
-    bytes.resize(
-        static_cast<std::size_t>(check_collective("broadcast", count, Counts::kMayDiffer)));
+    const std::int64_t count = bytes.size();
+    bytes.resize(check_collective("broadcast", count, Counts::kMayDiffer));
     in_pieces(std::span(bytes), [&](std::span<std::byte> piece, MPI_Request* request) {
       return MPI_Ibcast(piece.data(), length(piece), MPI_BYTE, 0, comm_, request);
     });
@@ -76,7 +75,7 @@ class MpiCommunicator final : public Communicator {
 
   /// Point to point, one rank after the other: MPI_Gatherv has 31-bit offsets.
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    check_collective("gather", static_cast<std::int64_t>(bytes.size()), Counts::kMayDiffer);
+    check_collective("gather", bytes.size(), Counts::kMayDiffer);
     if (rank_ != 0) {
       in_pieces(bytes, [&](std::span<const std::byte> piece, MPI_Request* request) {
         return MPI_Isend(piece.data(), length(piece), MPI_BYTE, 0, kDataTag, comm_, request);
@@ -86,8 +85,8 @@ class MpiCommunicator final : public Communicator {
     std::vector<std::vector<std::byte>> all(everyone_.size());
     all[0].assign(bytes.begin(), bytes.end());
     for (int peer = 1; peer < size_; ++peer) {
-      auto& theirs = all[static_cast<std::size_t>(peer)];
-      theirs.resize(static_cast<std::size_t>(everyone_[static_cast<std::size_t>(peer)].count));
+      auto& theirs = all[peer];
+      theirs.resize(everyone_[peer].count);
       in_pieces(std::span(theirs), [&](std::span<std::byte> piece, MPI_Request* request) {
         return MPI_Irecv(piece.data(), length(piece), MPI_BYTE, peer, kDataTag, comm_, request);
       });
@@ -118,7 +117,7 @@ class MpiCommunicator final : public Communicator {
 
   template <class T>
   void all_reduce(const char* call, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
-    check_collective(call, static_cast<std::int64_t>(values.size()), Counts::kMustAgree);
+    check_collective(call, std::ssize(values), Counts::kMustAgree);
     in_pieces(values, [&](std::span<T> piece, MPI_Request* request) {
       return MPI_Iallreduce(MPI_IN_PLACE, piece.data(), length(piece), type, operation, comm_,
                             request);
@@ -128,7 +127,7 @@ class MpiCommunicator final : public Communicator {
   /// Sends one message per piece of at most `largest_message` elements and waits for it.
   template <class T, class Start>
   void in_pieces(std::span<T> all, const Start& start) {
-    const auto most = static_cast<std::size_t>(options_.largest_message);
+    const std::size_t most = options_.largest_message;
     for (std::size_t done = 0; done < all.size(); done += most) {
       MPI_Request request = MPI_REQUEST_NULL;
       const auto piece = all.subspan(done, std::min(most, all.size() - done));
@@ -175,7 +174,7 @@ class MpiCommunicator final : public Communicator {
     everyone_[0] = mine_;
     std::vector<MPI_Request> requests(everyone_.size(), MPI_REQUEST_NULL);
     for (int peer = 1; peer < size_; ++peer) {
-      const auto at = static_cast<std::size_t>(peer);
+      const std::size_t at = peer;
       check(locked([&] {
               return MPI_Irecv(&everyone_[at], sizeof(Calling), MPI_BYTE, peer, kCallTag, comm_,
                                &requests[at]);
@@ -201,7 +200,7 @@ class MpiCommunicator final : public Communicator {
   Answer judge(Counts rule) const {
     Answer answer{mine_.count, {}};
     for (int peer = 1; peer < size_; ++peer) {
-      const Calling& theirs = everyone_[static_cast<std::size_t>(peer)];
+      const Calling& theirs = everyone_[peer];
       const bool same =
           theirs.call == mine_.call && (rule == Counts::kMayDiffer || theirs.count == mine_.count);
       if (same) continue;

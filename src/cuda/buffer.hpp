@@ -23,7 +23,7 @@ class DeviceBuffer {
     if (size <= size_) return;
     clear();
     void* raw = nullptr;
-    check(cudaMalloc(&raw, static_cast<std::size_t>(size) * sizeof(T)), "allocate device memory");
+    check(cudaMalloc(&raw, size * sizeof(T)), "allocate device memory");
     memory_.reset(static_cast<T*>(raw));
     size_ = size;
   }
@@ -56,7 +56,7 @@ class PinnedBuffer {
     memory_.reset();
     size_ = 0;
     void* raw = nullptr;
-    check(cudaHostAlloc(&raw, static_cast<std::size_t>(size) * sizeof(T), cudaHostAllocDefault),
+    check(cudaHostAlloc(&raw, size * sizeof(T), cudaHostAllocDefault),
           "allocate pinned host memory");
     memory_.reset(static_cast<T*>(raw));
     size_ = size;
@@ -79,8 +79,8 @@ template <class T>
 void upload(const PinnedBuffer<T>& from, const DeviceBuffer<T>& to, std::int64_t count,
             const Stream& stream) {
   if (count == 0) return;
-  check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(count) * sizeof(T),
-                        cudaMemcpyHostToDevice, stream.get()),
+  check(cudaMemcpyAsync(to.data(), from.data(), count * sizeof(T), cudaMemcpyHostToDevice,
+                        stream.get()),
         "copy to the device");
 }
 
@@ -88,8 +88,7 @@ void upload(const PinnedBuffer<T>& from, const DeviceBuffer<T>& to, std::int64_t
 template <class T>
 void download(const T* from, const PinnedBuffer<T>& to, std::int64_t count, const Stream& stream) {
   if (count == 0) return;
-  check(cudaMemcpyAsync(to.data(), from, static_cast<std::size_t>(count) * sizeof(T),
-                        cudaMemcpyDeviceToHost, stream.get()),
+  check(cudaMemcpyAsync(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost, stream.get()),
         "copy from the device");
 }
 
@@ -97,8 +96,7 @@ void download(const T* from, const PinnedBuffer<T>& to, std::int64_t count, cons
 template <class T>
 void clear(T* memory, std::int64_t count, const Stream& stream) {
   if (count == 0) return;
-  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(count) * sizeof(T), stream.get()),
-        "clear device memory");
+  check(cudaMemsetAsync(memory, 0, count * sizeof(T), stream.get()), "clear device memory");
 }
 
 }  // namespace bulksim::cuda

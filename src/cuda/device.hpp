@@ -53,15 +53,13 @@ class Device {
   }
   int multiprocessors() const { return properties_.multiProcessorCount; }
   /// Largest shared memory per block, in bytes.
-  std::int64_t shared_per_block() const {
-    return static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin);
-  }
+  std::int64_t shared_per_block() const { return properties_.sharedMemPerBlockOptin; }
   std::int64_t l2_bytes() const { return properties_.l2CacheSize; }
   std::int64_t free_bytes() const {
     std::size_t available = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&available, &total), "query the free device memory");
-    return static_cast<std::int64_t>(available);
+    return available;
   }
 
  private:

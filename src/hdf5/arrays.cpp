@@ -53,7 +53,7 @@ std::int64_t create_array(const File& file, const std::string& name, Element ele
                       "create the array '" + name + "'");
   // HDF5 does not allocate an empty array, and returns no usable offset for it.
   if (std::find(extent.begin(), extent.end(), 0) != extent.end()) return kArraysAt;
-  return static_cast<std::int64_t>(H5Dget_offset(array.get()));
+  return H5Dget_offset(array.get());
 }
 
 void create_group(const File& file, const std::string& name) {

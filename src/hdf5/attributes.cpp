@@ -64,7 +64,7 @@ Value read_value(const Attribute& attribute, const std::string& name, const std:
 std::string name_of(const Attribute& attribute, const std::string& path) {
   const ssize_t length = H5Aget_name(attribute.get(), 0, nullptr);
   check(length, "inspect the attributes of '" + path + "'", ExitCode::kDataError);
-  std::string name(static_cast<std::size_t>(length), '\0');
+  std::string name(length, '\0');
   H5Aget_name(attribute.get(), name.size() + 1, name.data());
   return name;
 }

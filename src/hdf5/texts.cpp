@@ -9,14 +9,14 @@ std::int64_t create_texts(const File& file, const std::string& name, std::int64_
                           std::int64_t width) {
   const auto extent = static_cast<hsize_t>(count);
   const Dataspace space(H5Screate_simple(1, &extent, nullptr), "create a dataspace");
-  const Datatype type = text_type(static_cast<std::size_t>(width));
+  const Datatype type = text_type(width);
   const PropertyList creation = dataset_creation();
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate early");
   check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "turn fill values off");
   const Dataset texts(H5Dcreate2(file.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
                       "create the list '" + name + "'");
-  return static_cast<std::int64_t>(H5Dget_offset(texts.get()));
+  return H5Dget_offset(texts.get());
 }
 
 std::optional<Texts> find_texts(const File& file, const std::string& name,

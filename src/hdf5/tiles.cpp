@@ -102,7 +102,7 @@ std::int64_t chunk_offset(const Dataset& dataset, Extent cell, const std::string
   if (address == HADDR_UNDEF) {
     throw Error(ExitCode::kDataError, "'" + path + "' has a missing chunk");
   }
-  return static_cast<std::int64_t>(address);
+  return address;
 }
 
 }  // namespace bulksim::h5

@@ -11,6 +11,10 @@ namespace bulksim::h5 {
 
 using Extent = std::array<hsize_t, 2>;  ///< rows, columns
 
+inline Extent extent(std::int64_t rows, std::int64_t columns) {
+  return {static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
+}
+
 /// The little-endian HDF5 type.
 Datatype type_of(ValueType type);
 

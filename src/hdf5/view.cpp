@@ -26,7 +26,7 @@ template <class Get>
 std::string text_of(Get get, const std::string& what) {
   const ssize_t length = get(nullptr, 0);
   check(length, what, ExitCode::kDataError);
-  std::string text(static_cast<std::size_t>(length), '\0');
+  std::string text(length, '\0');
   check(get(text.data(), text.size() + 1), what, ExitCode::kDataError);
   return text;
 }

@@ -58,10 +58,9 @@ std::string text_of(const CudaContender& contender, double best) {
   if (!contender.is_right()) {
     return name + formatted("WRONG by %.2g\n", contender.largest_error);
   }
-  return name + formatted("%9.3g pairs/s, %6.1f times as long; %lld x %lld, error %.1g\n",
-                          contender.pairs_per_s, best / contender.pairs_per_s,
-                          static_cast<long long>(contender.queries),
-                          static_cast<long long>(contender.items), contender.largest_error);
+  return name + formatted("%9.3g pairs/s, %6.1f times as long; %ld x %ld, error %.1g\n",
+                          contender.pairs_per_s, best / contender.pairs_per_s, contender.queries,
+                          contender.items, contender.largest_error);
 }
 
 std::string to_text(const CudaKernelRates& rates) {

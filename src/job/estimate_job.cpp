@@ -114,7 +114,7 @@ Recall recall_of(const BlockMap& estimate, const Selection& selection, const Blo
   std::vector<std::uint8_t> best(exact.fine.size());
   const auto order = by_share(exact.fine);
   for (std::ptrdiff_t place = 0; place < count; ++place)
-    best[static_cast<std::size_t>(order[static_cast<std::size_t>(place)])] = 1;
+    best[order[place]] = 1;
   const double all = sum_of(exact.fine, std::vector<std::uint8_t>(exact.fine.size(), 1));
   if (all == 0.0) return {};
   return {sum_of(exact.fine, chosen) / all, sum_of(exact.fine, best) / all};

@@ -86,7 +86,7 @@ void copy_tiles(FileCalls& calls, const DamagedVersion& damaged, std::size_t par
   if (info.readable[part] == 0 || !layout.has_tiles()) return;
   const File from = File::open(calls, info.parts.paths[part], O_RDONLY | O_NOFOLLOW);
   const File to = File::open(calls, path, O_RDWR | O_NOFOLLOW);
-  std::vector<std::byte> tile(static_cast<std::size_t>(layout.tile_bytes));
+  std::vector<std::byte> tile(layout.tile_bytes);
   for (std::int64_t column = layout.tile_columns.begin; column < layout.tile_columns.end;
        ++column) {
     for (std::int64_t row = 0; row < info.grid.rows(); ++row) {
@@ -118,7 +118,7 @@ void seed_staging(FileCalls& calls, const DamagedVersion& damaged, RunDirectory&
   Journal journal(calls, run.journal_path(attempt, 0), {plan.id(), attempt, 0});
   for (std::int64_t tile = 0; tile < info.grid.count(); ++tile) {
     if (damaged.bad_tiles.contains(tile)) continue;
-    journal.tile_done(tile, info.digests[static_cast<std::size_t>(tile)]);
+    journal.tile_done(tile, info.digests[tile]);
   }
   journal.synced(journal.records());
 }

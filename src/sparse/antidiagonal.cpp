@@ -27,7 +27,7 @@ CsrMatrix group_rows(CsrView canonical, std::int64_t stride, GroupOrder order) {
           first + (order == GroupOrder::kForward ? position : stride - 1 - position);
       if (row < canonical.rows()) append_quantized_row(canonical, row, position, groups);
     }
-    groups.row_offsets.push_back(static_cast<std::int64_t>(groups.values.size()));
+    groups.row_offsets.push_back(std::ssize(groups.values));
   }
   return groups;
 }

@@ -97,7 +97,7 @@ bool decode_lengths(Bytes bytes, const RowBlockHeader& header, CsrMatrix& out) {
     const std::uint64_t length = lengths.next();
     if (length > left) return false;
     left -= length;
-    end += static_cast<std::int64_t>(length);
+    end += length;
     out.row_offsets.push_back(end);
   }
   return lengths.finished() && left == 0;
@@ -137,8 +137,8 @@ bool all_rows(const RowBlockHeader& header, CsrMatrix& out, See see) {
   bool good = true;
   for (std::size_t row = out.row_offsets.size() - 1 - header.rows; row + 1 < out.row_offsets.size();
        ++row) {
-    const auto begin = static_cast<std::size_t>(out.row_offsets[row]);
-    const auto end = static_cast<std::size_t>(out.row_offsets[row + 1]);
+    const std::size_t begin = out.row_offsets[row];
+    const std::size_t end = out.row_offsets[row + 1];
     good &= see(std::span(out.col_indices.data() + begin, end - begin));
   }
   return good;
@@ -162,7 +162,7 @@ bool decode_blocks(const Sections& sections, const RowBlockHeader& header,
     bool ascend = true;
     for (Column& column : row) {
       block += blocks.next();
-      const auto whole = static_cast<std::int64_t>(block << kBlockBits | column);
+      const std::int64_t whole = block << kBlockBits | column;
       ascend &= before < whole;
       before = whole;
       column = static_cast<Column>(whole);

@@ -30,8 +30,7 @@ void put_varint(std::vector<std::byte>& out, std::uint64_t value) {
 /// The nonzeros of the rows; a view keeps absolute offsets, so they may begin anywhere.
 template <class T>
 std::span<const T> entries_of(CsrView rows, std::span<const T> all) {
-  return all.subspan(static_cast<std::size_t>(rows.row_offsets.front()),
-                     static_cast<std::size_t>(rows.nnz()));
+  return all.subspan(rows.row_offsets.front(), rows.nnz());
 }
 
 void put_blocks(CsrView rows, std::vector<std::byte>& out) {
@@ -93,7 +92,7 @@ void encode_row_block(CsrView rows, std::vector<std::byte>& out) {
   const std::size_t start = out.size();
   RowBlockHeader header;
   header.rows = static_cast<std::uint16_t>(rows.rows());
-  header.nnz = static_cast<std::uint64_t>(rows.nnz());
+  header.nnz = rows.nnz();
   out.resize(start + sizeof header);
   for (std::int64_t row = 0; row < rows.rows(); ++row)
     put_varint(out, rows.columns_of(row).size());

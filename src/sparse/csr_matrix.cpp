@@ -13,10 +13,7 @@ namespace bulksim {
 
 CsrView CsrView::slice(RowRange range) const {
   BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= rows());
-  return {columns,
-          row_offsets.subspan(static_cast<std::size_t>(range.begin),
-                              static_cast<std::size_t>(range.size()) + 1),
-          col_indices, values};
+  return {columns, row_offsets.subspan(range.begin, range.size() + 1), col_indices, values};
 }
 
 void CsrMatrix::clear() {
@@ -69,12 +66,12 @@ class Canonicalizer {
   CanonicalizationCounts run() {
     std::int64_t begin = 0;
     for (std::int64_t row = 0; row < rows_.rows(); ++row) {
-      auto& end = rows_.row_offsets[static_cast<std::size_t>(row) + 1];
+      auto& end = rows_.row_offsets[row + 1];
       const std::size_t before = out_;
-      rewrite(row, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+      rewrite(row, begin, end);
       counts_.zero_rows += out_ == before;
       begin = end;
-      end = static_cast<std::int64_t>(out_);
+      end = out_;
     }
     rows_.col_indices.resize(out_);
     rows_.values.resize(out_);
@@ -92,8 +89,7 @@ class Canonicalizer {
     const auto descent = std::ranges::is_sorted_until(row_columns);
     if (descent != row_columns.end()) {
       ++counts_.unsorted_rows;
-      refuse(row, static_cast<std::size_t>(descent - row_columns.begin()),
-             "the column is smaller than the one before");
+      refuse(row, descent - row_columns.begin(), "the column is smaller than the one before");
       sort(begin, end);
     }
     for (std::size_t at = begin; at < end;) {

@@ -12,8 +12,7 @@ class RowAppender {
  public:
   RowAppender(CsrView rows, FixedPoint format, QuantizedRows& out)
       : format_(format), out_(out), from_(out.values.size()), end_(from_) {
-    const auto columns = rows.col_indices.subspan(static_cast<std::size_t>(rows.row_offsets[0]),
-                                                  static_cast<std::size_t>(rows.nnz()));
+    const auto columns = rows.col_indices.subspan(rows.row_offsets[0], rows.nnz());
     out.col_indices.insert(out.col_indices.end(), columns.begin(), columns.end());
     out.values.resize(out.col_indices.size());
   }
@@ -26,7 +25,7 @@ class RowAppender {
       keep_nonzeros(values.size());
     }
     from_ += values.size();
-    out_.row_offsets.push_back(static_cast<std::int64_t>(end_));
+    out_.row_offsets.push_back(end_);
   }
   void finish() {
     out_.col_indices.resize(end_);
@@ -77,9 +76,8 @@ class RowAppender {
 }  // namespace
 
 std::int64_t QuantizedRows::bytes() const {
-  return static_cast<std::int64_t>(
-      row_offsets.size() * sizeof(std::int64_t) + col_indices.size() * sizeof(Column) +
-      values.size() * sizeof(std::int32_t) + norms.size() * sizeof(double));
+  return row_offsets.size() * sizeof(std::int64_t) + col_indices.size() * sizeof(Column) +
+         values.size() * sizeof(std::int32_t) + norms.size() * sizeof(double);
 }
 
 void QuantizedRows::clear() {

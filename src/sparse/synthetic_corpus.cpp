@@ -68,7 +68,7 @@ double normal(std::uint64_t key) {
   for (std::uint64_t draw = 0; draw < 3; ++draw) {
     const std::uint64_t bits = mix(key, draw);
     for (int shift = 0; shift < 64; shift += 16) {
-      sum += static_cast<std::int64_t>((bits >> shift) & 0xFFFF);
+      sum += (bits >> shift) & 0xFFFF;
     }
   }
   return static_cast<double>(sum) * 0x1p-16 - 6.0;
@@ -108,12 +108,12 @@ const RowLengths& lengths_of(const CorpusPreset& preset, CorpusSide side) {
 
 /// Different seeds, and the two sides of one seed, are independent.
 std::uint64_t key_of(std::uint64_t seed, CorpusSide side, std::int64_t row) {
-  return mix(mix(seed, static_cast<std::uint64_t>(side)), static_cast<std::uint64_t>(row));
+  return mix(mix(seed, static_cast<std::uint64_t>(side)), row);
 }
 
 std::vector<Column> shuffled_columns(std::int64_t count) {
   constexpr std::uint64_t kShuffle = 0x62756C6B73696D;  // the same for every seed
-  std::vector<Column> columns(static_cast<std::size_t>(count));
+  std::vector<Column> columns(count);
   std::iota(columns.begin(), columns.end(), Column{0});
   for (std::size_t left = columns.size(); left > 1; --left) {
     std::swap(columns[left - 1], columns[mix(kShuffle, left) % left]);
@@ -158,7 +158,7 @@ std::int64_t SyntheticCorpus::row_length(CorpusSide side, std::int64_t row) cons
 
 std::vector<std::int64_t> SyntheticCorpus::row_offsets(CorpusSide side, std::int64_t rows) const {
   std::vector<std::int64_t> offsets{0};
-  offsets.reserve(static_cast<std::size_t>(rows) + 1);
+  offsets.reserve(rows + 1);
   for (std::int64_t row = 0; row < rows; ++row) {
     offsets.push_back(offsets.back() + row_length(side, row));
   }
@@ -172,7 +172,7 @@ void SyntheticCorpus::generate(CorpusSide side, RowRange range, CsrMatrix& out) 
   std::vector<std::pair<Column, double>> entries;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const std::uint64_t key = key_of(seed_, side, row);
-    const auto length = static_cast<std::size_t>(row_length(side, row));
+    const std::size_t length = row_length(side, row);
     ranks.begin(length);
     for (std::uint64_t draw = 3; ranks.size() < length; ++draw) {
       const double power = power_of_two(uniform(mix(key, draw)) * log2_span_);
@@ -189,7 +189,7 @@ void SyntheticCorpus::generate(CorpusSide side, RowRange range, CsrMatrix& out) 
       out.col_indices.push_back(column);
       out.values.push_back(value);
     }
-    out.row_offsets.push_back(static_cast<std::int64_t>(out.values.size()));
+    out.row_offsets.push_back(std::ssize(out.values));
   }
 }
 

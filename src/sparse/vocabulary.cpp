@@ -9,7 +9,7 @@ std::uint32_t RankedSet::rank() {
   std::uint32_t members = 0;
   for (Word& word : words_) {
     word.before = members;
-    members += static_cast<std::uint32_t>(std::popcount(word.bits));
+    members += std::popcount(word.bits);
   }
   return members;
 }

@@ -17,7 +17,7 @@ namespace bulksim {
 /// word w holds numbers 64 w .. 64 w + 63; before[w] counts the members in the words before it.
 class RankedSet {
  public:
-  void reset(std::int64_t size) { words_.assign(static_cast<std::size_t>(size / 64 + 1), Word{}); }
+  void reset(std::int64_t size) { words_.assign(size / 64 + 1, Word{}); }
   void insert(std::uint32_t number) {
     words_.data()[number / 64].bits |= std::uint64_t{1} << (number % 64);
   }
@@ -40,9 +40,9 @@ class RankedSet {
     const std::uint64_t up_to = word.bits
                                 << (63 - number % 64);  // the bit of the number becomes the highest
     const auto present = static_cast<std::uint32_t>(up_to >> 63);
-    return {word.before + static_cast<std::uint32_t>(std::popcount(up_to)) - present, present};
+    return {word.before + std::popcount(up_to) - present, present};
   }
-  std::int64_t bytes() const { return static_cast<std::int64_t>(words_.size() * sizeof(Word)); }
+  std::int64_t bytes() const { return words_.size() * sizeof(Word); }
 
  private:
   struct Word {

@@ -91,14 +91,12 @@ inline std::uint64_t rank_key(const PairFilterSpec& spec, std::int64_t query, st
   const auto bits = std::bit_cast<std::uint32_t>(score);
   std::uint64_t high = (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
   if (spec.keep == Keep::kSample) {
-    high =
-        mix(mix(spec.seed, static_cast<std::uint64_t>(query)), static_cast<std::uint64_t>(item)) >>
-        32;
+    high = mix(mix(spec.seed, query), item) >> 32;
   }
   return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
 }
 inline std::int64_t item_of(std::uint64_t rank_key) {
-  return static_cast<std::int64_t>(~rank_key & 0xFFFFFFFF);
+  return ~rank_key & 0xFFFFFFFF;
 }
 /// The score encoded in a rank key of kBest.
 inline float score_of(std::uint64_t rank_key) {

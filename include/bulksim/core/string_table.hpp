@@ -15,16 +15,15 @@ struct StringTable {
   std::vector<std::int64_t> offsets{0};  ///< text i is bytes [offsets[i], offsets[i + 1])
   std::string bytes;
 
-  std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  std::int64_t size() const { return std::ssize(offsets) - 1; }
   bool empty() const { return offsets.size() == 1; }
   std::string_view operator[](std::int64_t i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return std::string_view(bytes).substr(static_cast<std::size_t>(offsets[at]),
-                                          static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
+    const std::size_t at = i;
+    return std::string_view(bytes).substr(offsets[at], offsets[at + 1] - offsets[at]);
   }
   void add(std::string_view text) {
     bytes += text;
-    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+    offsets.push_back(std::ssize(bytes));
   }
   /// XXH3-128 of offsets and bytes.
   Digest digest() const;

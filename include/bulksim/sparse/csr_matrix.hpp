@@ -19,7 +19,7 @@ struct CsrView {
   std::span<const Column> col_indices;
   std::span<const double> values;
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
+  std::int64_t rows() const { return std::ssize(row_offsets) - 1; }
   std::int64_t nnz() const { return row_offsets.back() - row_offsets.front(); }
   std::span<const Column> columns_of(std::int64_t row) const { return slice(col_indices, row); }
   std::span<const double> values_of(std::int64_t row) const { return slice(values, row); }
@@ -29,9 +29,8 @@ struct CsrView {
  private:
   template <class T>
   std::span<const T> slice(std::span<const T> all, std::int64_t row) const {
-    const auto at = static_cast<std::size_t>(row);
-    return all.subspan(static_cast<std::size_t>(row_offsets[at]),
-                       static_cast<std::size_t>(row_offsets[at + 1] - row_offsets[at]));
+    const std::size_t at = row;
+    return all.subspan(row_offsets[at], row_offsets[at + 1] - row_offsets[at]);
   }
 };
 
@@ -42,7 +41,7 @@ struct CsrMatrix {
   std::vector<Column> col_indices;
   std::vector<double> values;
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
+  std::int64_t rows() const { return std::ssize(row_offsets) - 1; }
   std::int64_t nnz() const { return row_offsets.back(); }
   CsrView view() const { return {columns, row_offsets, col_indices, values}; }
   /// Removes all rows and keeps the memory.

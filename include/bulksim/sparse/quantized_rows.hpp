@@ -21,7 +21,7 @@ struct QuantizedRows {
   /// For dot products: norms of the original rows, or 1 for integers. Empty for cosines.
   std::vector<double> norms;
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
+  std::int64_t rows() const { return std::ssize(row_offsets) - 1; }
   std::int64_t nnz() const { return row_offsets.back(); }
   std::span<const Column> columns_of(std::int64_t row) const { return slice(col_indices, row); }
   std::span<const std::int32_t> values_of(std::int64_t row) const { return slice(values, row); }
@@ -32,10 +32,8 @@ struct QuantizedRows {
  private:
   template <class T>
   std::span<const T> slice(const std::vector<T>& all, std::int64_t row) const {
-    const auto at = static_cast<std::size_t>(row);
-    return std::span<const T>(all).subspan(
-        static_cast<std::size_t>(row_offsets[at]),
-        static_cast<std::size_t>(row_offsets[at + 1] - row_offsets[at]));
+    const std::size_t at = row;
+    return std::span<const T>(all).subspan(row_offsets[at], row_offsets[at + 1] - row_offsets[at]);
   }
 };
 
@@ -46,9 +44,7 @@ void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& 
 inline float score_of_sum(std::int64_t sum, const QuantizedRows& queries, std::int64_t q,
                           const QuantizedRows& items, std::int64_t i, FixedPoint format) {
   if (format.metric == Metric::kCosine) return to_cosine(sum, inverse_one(format));
-  return to_dot(
-      sum, inverse_one(format),
-      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)]);
+  return to_dot(sum, inverse_one(format), queries.norms[q] * items.norms[i]);
 }
 
 /// The definition of a score: `score_of_sum` of the `exact_sum` of two rows.

@@ -85,7 +85,7 @@ template <class Function, std::size_t kSize>
 Function entry(Function const (&table)[kSize], std::int64_t target) {
   if (kSize == 1) return table[0];
   const std::int64_t mask = HWY_CHOSEN_TARGET_SHIFT(target) | HWY_CHOSEN_TARGET_MASK_SCALAR;
-  return table[hwy::Num0BitsBelowLS1Bit_Nonzero64(static_cast<std::uint64_t>(mask))];
+  return table[hwy::Num0BitsBelowLS1Bit_Nonzero64(mask)];
 }
 
 }  // namespace

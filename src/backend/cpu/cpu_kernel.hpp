@@ -27,7 +27,7 @@ class KernelScratch {
  public:
   /// Enough for sub-blocks of `items` and query rows of `longest` entries.
   void require(std::int64_t items, std::int64_t longest) {
-    accumulators_.require(static_cast<std::size_t>(accumulators_of(items)));
+    accumulators_.require(accumulators_of(items));
     const auto entries = static_cast<std::size_t>(longest) + 1;  // one more is written than is kept
     lists_.require(entries);
     dense_.require(entries);

@@ -49,14 +49,14 @@ class Benchmark {
       : options_(options),
         kernel_(CpuKernel::choose(options.simd)),
         vocabulary_(queries),
-        blocks_(static_cast<std::size_t>(divide_up(items.rows(), BlockLayout().items))),
-        threads_(static_cast<std::size_t>(options.threads)) {
+        blocks_(divide_up(items.rows(), BlockLayout().items)),
+        threads_(options.threads) {
     queries_.assign(queries, {0, queries.rows()}, vocabulary_);
     items_.assign(items, {0, items.rows()}, vocabulary_);
     for (Thread& thread : threads_) {
       thread.scratch.require(BlockLayout().items, queries_.longest());
-      thread.out.require(static_cast<std::size_t>(kRowsAtOnce * BlockLayout().items));
-      thread.partials.require(static_cast<std::size_t>(kRowsAtOnce * kSegments));
+      thread.out.require(kRowsAtOnce * BlockLayout().items);
+      thread.partials.require(kRowsAtOnce * kSegments);
       thread.stream.require(kStoreValues);
       std::fill_n(thread.stream.data(), kStoreValues, 0.0f);  // the first touch is slow
     }
@@ -116,7 +116,7 @@ class Benchmark {
   double multiply(Partials partials, Hashing hashing) {
     std::atomic<std::size_t> next = 0;
     return timed(options_.threads, [&](int number) {
-      Thread& thread = threads_[static_cast<std::size_t>(number)];
+      Thread& thread = threads_[number];
       for (std::size_t block = next++; block < blocks_.size(); block = next++) {
         failed_ += multiply_block(blocks_[block], partials, hashing, thread);
       }
@@ -141,7 +141,7 @@ class Benchmark {
       task.rows = {row, std::min(row + kRowsAtOnce, queries_.rows())};
       failed += kernel(task, inverse_one(options_.arithmetic));
       if (hashing == Hashing::kOff) continue;
-      const auto values = static_cast<std::size_t>(task.rows.size() * block.items());
+      const std::size_t values = task.rows.size() * block.items();
       thread.hasher.update(std::as_bytes(std::span(thread.out.data(), values)));
     }
     return failed;
@@ -149,7 +149,7 @@ class Benchmark {
 
   double store() {
     return timed(options_.threads, [&](int number) {
-      Thread& thread = threads_[static_cast<std::size_t>(number)];
+      Thread& thread = threads_[number];
       kernel_.stream(thread.stream.data(), kStoreValues);
     });
   }

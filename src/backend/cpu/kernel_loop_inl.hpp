@@ -154,7 +154,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
   hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
   std::uint64_t sum = 0;
   for (const std::int64_t lane : lanes)
-    sum += static_cast<std::uint64_t>(lane);
+    sum += lane;
   return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
 }
 
@@ -171,7 +171,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     add_list(block.postings() + list.start, list.groups, list.weight, sums);
   }
 
-  const auto items = static_cast<std::size_t>(block.items());
+  const std::size_t items = block.items();
   const bool is_full =
       !query.empty() && items % kFineRows == 0 && (!kCompresses || parted.dense >= kDenseRow);
   const LastPass pass{sums,  block.dense(), scratch.dense(), parted.dense, task.column_sums,
@@ -221,8 +221,7 @@ std::int64_t run(const BlockTask& task, float inverse_one) {
     const auto zeros =
         static_cast<std::uint64_t>(task.rows.size()) * static_cast<std::uint64_t>(Scores::kZero);
     for (std::int64_t item = 0; item < task.block->padded_items(); ++item) {
-      task.column_sums[item] =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(task.column_sums[item]) - zeros);
+      task.column_sums[item] = static_cast<std::uint64_t>(task.column_sums[item]) - zeros;
     }
   }
   return failed;

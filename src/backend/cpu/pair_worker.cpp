@@ -14,7 +14,7 @@ PairWorker::PairWorker(const CpuBackendOptions& options, const PairFilterSpec& s
       search_(options.arithmetic, SearchKernel::best()) {
   const std::int64_t width = std::min(options.search_block, kSearchItems);
   options_.search_block = width;
-  blocks_.resize(static_cast<std::size_t>(divide_up(options.grid.tile().items, width)));
+  blocks_.resize(divide_up(options.grid.tile().items, width));
 }
 
 void PairWorker::begin_queries(const SearchQueries& queries, TopKHeaps* best) {
@@ -125,8 +125,7 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
                               std::uint64_t floor) const {
   const std::int64_t query = queries_->batch().range.begin + row;
   const auto least = std::ranges::min_element(rank_keys_);
-  const bool full =
-      spec_.keep != Keep::kAll && static_cast<std::int64_t>(pairs_.size()) >= spec_.count;
+  const bool full = spec_.keep != Keep::kAll && std::ssize(pairs_) >= spec_.count;
   for (const Cell& cell : cells) {
     const std::int64_t local = local_items_.begin + cell.item;
     const std::int64_t item = chunk_->range.begin + local;

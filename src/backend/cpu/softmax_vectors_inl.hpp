@@ -53,7 +53,7 @@ HWY_INLINE void append_nonzero(const GroupScores (&groups)[kGroups], NonzeroList
 
 HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items,
                                      float /*least_cosine*/, ExpScale scale, float inverse_one) {
-  const auto zeros = static_cast<std::int64_t>(items - list.size);
+  const std::int64_t zeros = items - list.size;
   return softmax_partial({list.values, list.size}, zeros, scale, inverse_one);
 }
 

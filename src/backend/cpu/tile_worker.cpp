@@ -18,7 +18,7 @@ std::int64_t rows_of_a_stripe(const TileShape& tile) {
 }
 
 std::size_t to_size(std::int64_t value) {
-  return static_cast<std::size_t>(value);
+  return value;
 }
 
 /// A fine block must not be split: its partials are computed together.

@@ -7,7 +7,7 @@ namespace bulksim {
 namespace {
 
 std::size_t to_size(std::int64_t value) {
-  return static_cast<std::size_t>(value);
+  return value;
 }
 
 /// Position of an item in a dense column.

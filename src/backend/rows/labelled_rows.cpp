@@ -3,14 +3,14 @@
 namespace bulksim {
 
 void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary) {
-  offsets_.reserve(static_cast<std::size_t>(range.size()) + 1);
+  offsets_.reserve(range.size() + 1);
   offsets_.assign(1, 0);
   take_norms(rows, range);
   longest_ = 0;
   signs_ = Signs::kNonNegative;
-  const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
-  const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
-  const auto nnz = static_cast<std::size_t>(last - first);
+  const std::int64_t first = rows.row_offsets[range.begin];
+  const std::int64_t last = rows.row_offsets[range.end];
+  const std::size_t nnz = last - first;
   if (entries_.size() < nnz) entries_.resize(nnz);
   LabelledEntry* const entries = entries_.data();
   LabelledEntry* end = entries;

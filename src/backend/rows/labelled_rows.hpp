@@ -27,23 +27,20 @@ class LabelledRows {
   /// Replaces the rows with `range` of `rows`; keeps the memory.
   void assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary);
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
+  std::int64_t rows() const { return std::ssize(offsets_) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
   /// The unit of norm(): the largest of QuantizedRows::norms of the rows; 1 without norms.
   double unit() const { return unit_; }
   /// QuantizedRows::norms of a row, divided by unit().
-  double norm(std::int64_t row) const {
-    return norms_.empty() ? 1.0 : norms_[static_cast<std::size_t>(row)];
-  }
+  double norm(std::int64_t row) const { return norms_.empty() ? 1.0 : norms_[row]; }
   Signs signs() const { return signs_; }
   std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
   /// Entries of neighbouring rows.
   std::span<const LabelledEntry> entries(RowRange range) const {
-    const auto begin = offsets_[static_cast<std::size_t>(range.begin)];
-    const auto end = offsets_[static_cast<std::size_t>(range.end)];
-    return std::span(entries_).subspan(static_cast<std::size_t>(begin),
-                                       static_cast<std::size_t>(end - begin));
+    const auto begin = offsets_[range.begin];
+    const auto end = offsets_[range.end];
+    return std::span(entries_).subspan(begin, end - begin);
   }
   static std::int64_t bytes(std::int64_t rows, std::int64_t nnz) {
     return (rows + 1) * std::int64_t{sizeof(std::int64_t)} +

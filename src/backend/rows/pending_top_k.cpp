@@ -24,9 +24,9 @@ std::span<const std::uint64_t> PendingTopK::keep(const PairFilterSpec& spec, std
   }
   rank_keys_.resize(begin + kept);
   pairs.resize(kept);
-  const auto count = static_cast<std::size_t>(spec.count);
+  const std::size_t count = spec.count;
   if (rank_keys_.size() - begin > count) {
-    const auto first = rank_keys_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto first = rank_keys_.begin() + begin;
     std::nth_element(first, first + spec.count - 1, rank_keys_.end(), std::greater<>());
     const std::uint64_t least = rank_keys_[begin + count - 1];
     rank_keys_.resize(begin + count);

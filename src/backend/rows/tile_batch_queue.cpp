@@ -15,7 +15,7 @@ constexpr std::int64_t kTilesPerBatch = 8;  // they share the items that one thr
 std::span<const TileId> same_column(std::span<const TileId> tiles, std::int64_t most) {
   const auto end = std::ranges::find_if(
       tiles, [&](const TileId& tile) { return tile.column != tiles.front().column; });
-  return tiles.first(static_cast<std::size_t>(std::min(most, end - tiles.begin())));
+  return tiles.first(std::min(most, end - tiles.begin()));
 }
 
 void TileBatchQueue::submit(ItemChunk chunk) {

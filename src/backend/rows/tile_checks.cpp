@@ -11,7 +11,7 @@ namespace bulksim {
 void ColumnIdentity::expect(const LabelledRows& queries, RowRange rows, std::uint32_t labels) {
   query_sums_.assign(labels, 0);
   for (const LabelledEntry& entry : queries.entries(rows)) {
-    query_sums_[entry.label] += static_cast<std::uint64_t>(std::int64_t{entry.value});
+    query_sums_[entry.label] += std::int64_t{entry.value};
   }
 }
 
@@ -32,7 +32,7 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
                                               std::int64_t items) {
   std::array<Cell, kSampledCells> cells;
   for (std::size_t k = 0; k < cells.size(); ++k) {
-    const std::uint64_t hash = mix(static_cast<std::uint64_t>(tile_number), k);
+    const std::uint64_t hash = mix(tile_number, k);
     cells[k] = {static_cast<std::int64_t>((hash >> 32) % static_cast<std::uint64_t>(rows)),
                 static_cast<std::int64_t>((hash & 0xFFFFFFFF) % static_cast<std::uint64_t>(items))};
   }

@@ -31,15 +31,13 @@ void make_heap(std::uint64_t* numbers, std::size_t size) {
 }  // namespace
 
 TopKHeaps::TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count)
-    : count_(static_cast<std::size_t>(std::min(items, count))),
-      sizes_(static_cast<std::size_t>(queries)),
-      floors_(static_cast<std::size_t>(queries)) {
+    : count_(static_cast<std::size_t>(std::min(items, count))), sizes_(queries), floors_(queries) {
   heaps_.require(sizes_.size() * (count_ + 1));
 }
 
 void TopKHeaps::push(std::int64_t query, std::span<const std::uint64_t> rank_keys) {
   if (rank_keys.empty()) return;
-  const auto at = static_cast<std::size_t>(query);
+  const std::size_t at = query;
   const std::lock_guard lock(locks_[at % kLocks]);
   std::uint64_t* best = heap(at);
   std::size_t& size = sizes_[at];

@@ -21,14 +21,13 @@ class TopKHeaps {
 
   /// The lowest of the `count` rank keys of a query; 0 while there are fewer.
   std::uint64_t floor(std::int64_t query) const {
-    return floors_[static_cast<std::size_t>(query)].load(std::memory_order_relaxed);
+    return floors_[query].load(std::memory_order_relaxed);
   }
   /// Called before other work on a query whose rank keys will be pushed: its heap may be in the
   /// cache of another core.
   void prefetch(std::int64_t query) const {
     constexpr std::size_t kMost = 128;  // the top of a large heap
-    bulksim::prefetch(heap(static_cast<std::size_t>(query)),
-                      std::min(count_, kMost) * sizeof(std::uint64_t));
+    bulksim::prefetch(heap(query), std::min(count_, kMost) * sizeof(std::uint64_t));
   }
   /// Adds rank keys of a query. Each rank key must be pushed only once.
   void push(std::int64_t query, std::span<const std::uint64_t> rank_keys);

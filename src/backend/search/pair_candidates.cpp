@@ -58,7 +58,7 @@ std::size_t PairSearch::visit(const SearchBlock& block, const BandSuffix& suffix
     for (const CoarsePosting* end = posting + columns_[at].size; posting < end; ++posting) {
       const std::int32_t sum = sums[posting->item];
       sums[posting->item] = 0;
-      total += static_cast<std::uint32_t>(sum);
+      total += sum;
       const float rest = sieve.rest * sieve.lengths[posting->item];
       candidates[count] = {posting->item, sum};
       count += sum != 0 && static_cast<float>(sum) + rest >= sieve.limit;
@@ -109,7 +109,7 @@ std::size_t PairSearch::touch(std::int64_t zeros, const SearchBlock& block) {
       const std::int32_t sum = sums[posting->item];
       if (sum == kTouched) continue;
       sums[posting->item] = kTouched;
-      total += static_cast<std::uint32_t>(sum);
+      total += sum;
       candidates[count++] = {posting->item, sum};
     }
   }

@@ -29,8 +29,8 @@ PairSearch::PairSearch(FixedPoint arithmetic, const SearchKernel& kernel)
 
 void PairSearch::begin_queries(const SearchQueries& queries) {
   queries_ = &queries;
-  shares_.assign(static_cast<std::size_t>(queries.batch().rows.rows()), kStartShare);
-  columns_.resize(static_cast<std::size_t>(queries.longest()) + 1);
+  shares_.assign(queries.batch().rows.rows(), kStartShare);
+  columns_.resize(queries.longest() + 1);
   query_values_.assign(std::size_t{queries.vocabulary().size()} + 1, 0);  // read in pairs
 }
 
@@ -52,7 +52,7 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
   } else if (limit < 1.0f) {
     candidate_count_ = touch(goal.zeros, block);
   } else {
-    bands = choose_suffix(limit, block, shares_[static_cast<std::size_t>(goal.query)]);
+    bands = choose_suffix(limit, block, shares_[goal.query]);
     candidate_count_ = sieve(bands, limit, block);
   }
   if (total_ != expected_) return false;
@@ -153,14 +153,14 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
     }
     const auto row = items.row(item);
     const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);
-    visited += static_cast<std::int64_t>(row.size());
+    visited += row.size();
     const double exact = static_cast<double>(sum.others) * (scale * items.norm(item));
     holds &= !(std::fabs(exact - candidate.sum) > static_cast<double>(slack_));
     out.push_back({item, sum.below + sum.others});
   }
   for (const SearchEntry& entry : entries)
     values[entry.label] = 0;
-  work_.candidates += static_cast<std::int64_t>(candidate_count_);
+  work_.candidates += candidate_count_;
   adapt(goal, bands, visited);
   return holds;
 }
@@ -168,7 +168,7 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
 /// Leaves out less if the exact sums cost more than the coarse ones, and more if they cost very
 /// little. `entries` is the number visited for exact sums.
 void PairSearch::adapt(const SearchGoal& goal, std::size_t bands, std::int64_t entries) {
-  float& share = shares_[static_cast<std::size_t>(goal.query)];
+  float& share = shares_[goal.query];
   const std::int64_t added = suffixes_[bands].postings + 64;
   const std::int64_t exact = entries + kCandidateCost * static_cast<std::int64_t>(candidate_count_);
   if (2 * exact > added) {

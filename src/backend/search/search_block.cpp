@@ -16,7 +16,7 @@ constexpr double kStepsOfOne = 0x1.8p52;  // adding this rounds to a whole numbe
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
   unit_ = items.unit();
-  padded_ = static_cast<std::size_t>(divide_up(rows.size(), kSweptAtOnce) * kSweptAtOnce);
+  padded_ = divide_up(rows.size(), kSweptAtOnce) * kSweptAtOnce;
   measure(items, queries);
   invert(items, queries.vocabulary().size());
 }
@@ -35,8 +35,7 @@ void SearchBlock::measure(const LabelledRows& items, const SearchQueries& querie
     double sum = 0.0;
     for (std::size_t band = 0; band < kBands; ++band) {
       sum += squares[band] * norm * norm;
-      lengths_.data()[band * padded_ + static_cast<std::size_t>(item)] =
-          static_cast<float>(std::sqrt(sum));
+      lengths_.data()[band * padded_ + item] = static_cast<float>(std::sqrt(sum));
     }
     most = std::max(most, sum);
   }

@@ -66,7 +66,7 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
   hn::Store(total, d, each);
   SieveResult result{count};
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    result.total += static_cast<std::uint32_t>(each[lane]);
+    result.total += each[lane];
   }
   return result;
 }

@@ -17,9 +17,9 @@ constexpr std::int64_t kBandEnds[kBands] = {1, 2, 3, 4, 6, 8, 16, 32};
 SearchQueries::SearchQueries(const QueryBatch& queries)
     : batch_(&queries), vocabulary_(queries.rows) {
   const QuantizedRows& rows = queries.rows;
-  offsets_.reserve(static_cast<std::size_t>(rows.rows()) + 1);
-  entries_.reserve(static_cast<std::size_t>(rows.nnz()));
-  norms_.reserve(static_cast<std::size_t>(rows.rows()));
+  offsets_.reserve(rows.rows() + 1);
+  entries_.reserve(rows.nnz());
+  norms_.reserve(rows.rows());
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     const auto columns = rows.columns_of(row);
     const auto values = rows.values_of(row);
@@ -36,8 +36,8 @@ SearchQueries::SearchQueries(const QueryBatch& queries)
     std::sort(entries_.begin() + offsets_.back(), entries_.end(),
               [](const SearchEntry& a, const SearchEntry& b) { return a.label < b.label; });
     norms_.push_back(norm);
-    offsets_.push_back(static_cast<std::int64_t>(entries_.size()));
-    longest_ = std::max(longest_, static_cast<std::int64_t>(values.size()));
+    offsets_.push_back(std::ssize(entries_));
+    longest_ = std::max(longest_, std::ssize(values));
   }
   split_into_bands();
 }

@@ -38,16 +38,16 @@ class SearchQueries {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   std::int64_t longest() const { return longest_; }
   std::span<const SearchEntry> row(std::int64_t row) const {
-    const auto begin = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(row) + 1]);
+    const std::size_t begin = offsets_[row];
+    const std::size_t end = offsets_[row + 1];
     return std::span(entries_).subspan(begin, end - begin);
   }
   /// Length of a quantized query row.
-  double norm(std::int64_t row) const { return norms_[static_cast<std::size_t>(row)]; }
+  double norm(std::int64_t row) const { return norms_[row]; }
   /// QuantizedRows::norms of a row; 1 without norms.
   double unit(std::int64_t row) const {
     const auto& norms = batch_->rows.norms;
-    return norms.empty() ? 1.0 : norms[static_cast<std::size_t>(row)];
+    return norms.empty() ? 1.0 : norms[row];
   }
   /// Labels below borders()[b] are in the bands up to b. Ascending.
   const std::array<std::uint32_t, kBands>& borders() const { return borders_; }

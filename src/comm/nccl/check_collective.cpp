@@ -50,7 +50,7 @@ std::vector<std::int64_t> check_collective(Communicator& control, const Calling&
   if (!fault.empty()) throw Error(ExitCode::kSoftware, fault);
   std::vector<std::int64_t> counts;
   for (int rank = 0; rank < control.size(); ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
+    const std::size_t at = rank;
     counts.push_back(all.empty() ? 0 : all[at].count);
   }
   std::vector<std::byte> bytes(counts.size() * sizeof(std::int64_t));

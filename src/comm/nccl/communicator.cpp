@@ -64,7 +64,7 @@ class NcclCommunicator final : public Communicator {
 
   void broadcast(std::vector<std::byte>& bytes) override {
     const auto counts = begin("broadcast", std::ssize(bytes), Counts::kMayDiffer);
-    bytes.resize(static_cast<std::size_t>(counts[0]));
+    bytes.resize(counts[0]);
     in_pieces(std::span(bytes), [&](std::byte* data, std::size_t count) {
       return calls_.broadcast(data, data, count, kType<std::byte>, 0, comm_, stream_.get());
     });
@@ -82,8 +82,7 @@ class NcclCommunicator final : public Communicator {
     }
     all.emplace_back(bytes.begin(), bytes.end());
     for (int peer = 1; peer < size(); ++peer) {
-      auto& theirs =
-          all.emplace_back(static_cast<std::size_t>(counts[static_cast<std::size_t>(peer)]));
+      auto& theirs = all.emplace_back(static_cast<std::size_t>(counts[peer]));
       in_pieces(std::span(theirs), [&](std::byte* data, std::size_t count) {
         return calls_.receive(data, count, kType<std::byte>, peer, comm_, stream_.get());
       });
@@ -145,7 +144,7 @@ class NcclCommunicator final : public Communicator {
 
   template <class T, class Start>
   void send_piece(std::span<T> piece, const Start& start) {
-    const auto bytes = static_cast<std::int64_t>(piece.size_bytes());
+    const std::int64_t bytes = piece.size_bytes();
     staged_.reserve(bytes);
     buffer_.reserve(bytes);
     std::memcpy(staged_.data(), piece.data(), piece.size_bytes());

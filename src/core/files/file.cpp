@@ -107,10 +107,9 @@ void File::read(std::span<std::byte> to, std::int64_t at) const {
     if (count == 0) {
       throw Error(ExitCode::kDataError,
                   "'" + path_ + "' is truncated: it ends at byte " + std::to_string(position) +
-                      ", but " + std::to_string(at + static_cast<std::int64_t>(to.size())) +
-                      " bytes are needed");
+                      ", but " + std::to_string(at + std::ssize(to)) + " bytes are needed");
     }
-    done += static_cast<std::size_t>(count);
+    done += count;
   }
 }
 
@@ -123,7 +122,7 @@ void File::write(std::span<const std::byte> from, std::int64_t at) const {
     });
     if (count == -1) throw system_error("write", path_, errno);
     if (count == 0) throw system_error("write", path_, EIO);
-    done += static_cast<std::size_t>(count);
+    done += count;
   }
 }
 
@@ -184,7 +183,7 @@ std::string real_path(FileCalls& calls, const std::string& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = calls.readlink(handle_of(file).c_str(), target.data(), target.size());
   if (length == -1) throw system_error("resolve", path, errno);
-  return {target.data(), static_cast<std::size_t>(length)};
+  return std::string(target.data(), length);
 }
 
 std::vector<std::string> list_directory(FileCalls& calls, const std::string& path) {
@@ -214,13 +213,11 @@ std::string read_text(FileCalls& calls, const std::string& path) {
   std::string text;
   std::array<char, 65536> block;
   for (;;) {
-    const ssize_t count = uninterrupted([&] {
-      return calls.pread(file.descriptor(), block.data(), block.size(),
-                         static_cast<off_t>(text.size()));
-    });
+    const ssize_t count = uninterrupted(
+        [&] { return calls.pread(file.descriptor(), block.data(), block.size(), text.size()); });
     if (count == -1) throw system_error("read", path, errno);
     if (count == 0) return text;
-    text.append(block.data(), static_cast<std::size_t>(count));
+    text.append(block.data(), count);
   }
 }
 

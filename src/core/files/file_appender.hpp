@@ -43,7 +43,7 @@ class FileAppender {
 
   void write(std::span<const std::byte> bytes) {
     file_->write(bytes, at_);
-    at_ += static_cast<std::int64_t>(bytes.size());
+    at_ += bytes.size();
   }
 
   const File* file_;

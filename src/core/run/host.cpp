@@ -44,7 +44,7 @@ std::string first_line(const char* path) {
 std::string link_target(const char* path) {
   std::array<char, 256> target{};
   const ssize_t length = ::readlink(path, target.data(), target.size());
-  return length < 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
+  return length < 0 ? "" : std::string(target.data(), length);
 }
 
 }  // namespace

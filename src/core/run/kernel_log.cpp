@@ -21,7 +21,7 @@ std::string read_all(int log) {
   for (;;) {
     const ssize_t size = read(log, record.data(), record.size());
     if (size > 0) {
-      text.append(record.data(), static_cast<std::size_t>(size));
+      text.append(record.data(), size);
     } else if (size == 0 || (errno != EPIPE && errno != EINTR)) {
       return text;
     }

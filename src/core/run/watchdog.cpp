@@ -36,7 +36,7 @@ std::string path_of(int descriptor) {
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
   std::array<char, 512> target{};
   const ssize_t length = readlink(link.c_str(), target.data(), target.size());
-  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "?";
+  return length > 0 ? std::string(target.data(), length) : "?";
 }
 
 std::string text_of(const Work& work) {

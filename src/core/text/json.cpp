@@ -219,7 +219,7 @@ std::vector<JsonReader> JsonReader::objects(const std::string& key) const {
 std::int64_t JsonReader::size(const std::string& key) const {
   const Json* json = find(node_, key);
   if (json == nullptr || !json->is_array()) throw no_value(*this, key, "an array");
-  return static_cast<std::int64_t>(json->size());
+  return json->size();
 }
 
 std::optional<bool> JsonReader::find_boolean(const std::string& key) const {
@@ -231,7 +231,7 @@ std::optional<bool> JsonReader::find_boolean(const std::string& key) const {
 std::optional<std::int64_t> JsonReader::find_integer(const std::string& key) const {
   const Json* json = find(node_, key);
   if (json == nullptr || !json->is_number_integer()) return std::nullopt;
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (json->is_number_unsigned() && json->get<std::uint64_t>() > kMost) return std::nullopt;
   return json->get<std::int64_t>();
 }

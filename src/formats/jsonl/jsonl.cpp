@@ -175,7 +175,7 @@ class CollectedColumns final : public KeyColumns {
                         " has changed while it was being read: it has a new key; run the same "
                         "command again");
       }
-      out.push_back(columns_[static_cast<std::size_t>(number)]);
+      out.push_back(columns_[number]);
     }
   }
   std::int64_t count() const override { return table_.size(); }
@@ -241,7 +241,7 @@ class JsonlStream final : public RowStream {
     const std::size_t begin = out.values.size();
     columns_->append(vector.keys, vectors_, out.col_indices);
     out.values.insert(out.values.end(), vector.weights.begin(), vector.weights.end());
-    out.row_offsets.push_back(static_cast<std::int64_t>(out.values.size()));
+    out.row_offsets.push_back(std::ssize(out.values));
     const auto columns = std::span(out.col_indices).subspan(begin);
     if (std::is_sorted(columns.begin(), columns.end())) return;
     order_.resize(columns.size());

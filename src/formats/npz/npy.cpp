@@ -117,7 +117,7 @@ void NpyReader::read_as(std::span<To> to) {
     }
     if (!good) fail("contains a number that is too large to be represented exactly");
     to = to.subspan(count);
-    left_ -= static_cast<std::int64_t>(count);
+    left_ -= count;
   }
 }
 
@@ -125,7 +125,7 @@ template <class To>
 void NpyReader::read_any(std::span<To> to) {
   const NpyType& type = header_.type;
   const auto is = [&](char kind, int bytes) { return type.kind == kind && type.bytes == bytes; };
-  if (static_cast<std::int64_t>(to.size()) > left_) fail("is too short");
+  if (std::ssize(to) > left_) fail("is too short");
   if (is('i', 1)) return read_as<std::int8_t>(to);
   if (is('i', 2)) return read_as<std::int16_t>(to);
   if (is('i', 4)) return read_as<std::int32_t>(to);
@@ -156,7 +156,7 @@ void NpyReader::read(std::span<std::int64_t> to) {
 std::string NpyReader::read_text() {
   const NpyType& type = header_.type;
   if (left_ != 1 || (type.kind != 'S' && type.kind != 'U')) fail("is not a string");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(content_.left()));
+  std::vector<std::byte> bytes(content_.left());
   content_.read(bytes);
   std::string text;
   const std::size_t width = type.kind == 'U' ? 4 : 1;  // UTF-32, of which ASCII is enough here

@@ -81,7 +81,7 @@ class HeaderParser {
       std::int64_t number = 0;
       const auto [end, status] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
       if (status != std::errc{} || number < 0 || numbers.size() > 32) fail("has an invalid shape");
-      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      rest_.remove_prefix(end - rest_.data());
       take('L');  // Python 2 wrote long integers that way
       numbers.push_back(number);
       if (!take(',')) {

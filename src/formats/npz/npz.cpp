@@ -46,7 +46,7 @@ class CsrStream final : public RowStream {
     for (std::size_t row = 1; row < out.row_offsets.size(); ++row)
       out.row_offsets[row] -= next_entry_;
     next_entry_ += out.nnz();
-    const auto nnz = static_cast<std::size_t>(out.nnz());
+    const std::size_t nnz = out.nnz();
     indices_.resize(nnz);
     columns_.read(std::span(indices_));
     out.values.resize(nnz);
@@ -70,10 +70,10 @@ class CsrStream final : public RowStream {
     while (0 <= indices_[at] && indices_[at] < info_.columns && std::isfinite(rows.values[at]))
       ++at;
     const auto& offsets = rows.row_offsets;
-    const auto entry = static_cast<std::int64_t>(at);
+    const std::int64_t entry = at;
     const auto row = std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
     const std::string where = ": row " + std::to_string(next_row_ + row) + ", entry " +
-                              std::to_string(entry - offsets[static_cast<std::size_t>(row)]);
+                              std::to_string(entry - offsets[row]);
     if (std::isfinite(rows.values[at])) {
       refuse_index(columns_.shown() + where, indices_[at], "column", info_.columns);
     }

@@ -25,7 +25,7 @@ class NpzEntries : public EntryStream {
         count_(values_.left()) {}
 
   bool next(EntryBlock& out) final {
-    const auto count = static_cast<std::size_t>(std::min(count_ - done_, kEntriesAtOnce));
+    const std::size_t count = std::min(count_ - done_, kEntriesAtOnce);
     out.rows.resize(count);
     out.columns.resize(count);
     out.values.resize(count);
@@ -33,7 +33,7 @@ class NpzEntries : public EntryStream {
     values_.read(std::span(out.values));
     read_columns(out.columns);
     check(out);
-    done_ += static_cast<std::int64_t>(count);
+    done_ += count;
     if (count == 0) finish();
     return count > 0;
   }

@@ -86,7 +86,7 @@ OffsetReader::OffsetReader(const NpzFile& npz, std::int64_t groups, const char* 
 
 void OffsetReader::read(std::int64_t groups, std::vector<std::int64_t>& ends) {
   const std::size_t begin = ends.size();
-  ends.resize(begin + static_cast<std::size_t>(groups));
+  ends.resize(begin + groups);
   offsets_.read(std::span(ends).subspan(begin));
   for (std::size_t at = begin; at < ends.size(); ++at) {
     if (ends[at] < before_ || ends[at] > entries_) {

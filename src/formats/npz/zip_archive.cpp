@@ -79,21 +79,21 @@ ZipMemberReader::ZipMemberReader(const File& file, const ZipMember& member, std:
 }
 
 void ZipMemberReader::read(std::span<std::byte> to) {
-  if (static_cast<std::int64_t>(to.size()) > left() || content_->read(to) != to.size()) {
+  if (std::ssize(to) > left() || content_->read(to) != to.size()) {
     throw Error(ExitCode::kDataError, member_->shown + " is truncated");
   }
   crc_ = crc32(to, crc_);
-  read_ += static_cast<std::int64_t>(to.size());
+  read_ += to.size();
   if (!to.empty() && left() == 0 && crc_ != member_->crc) {
     throw Error(ExitCode::kDataError, member_->shown + " is damaged: its checksum does not match");
   }
 }
 
 void ZipMemberReader::skip(std::int64_t bytes) {
-  std::vector<std::byte> block(static_cast<std::size_t>(std::min<std::int64_t>(bytes, 1 << 18)));
+  std::vector<std::byte> block(std::min<std::int64_t>(bytes, 1 << 18));
   while (bytes > 0) {
-    const auto count = std::min(bytes, static_cast<std::int64_t>(block.size()));
-    read(std::span(block).first(static_cast<std::size_t>(count)));
+    const auto count = std::min(bytes, std::ssize(block));
+    read(std::span(block).first(count));
     bytes -= count;
   }
 }
@@ -117,13 +117,13 @@ ZipMemberReader ZipArchive::open(const ZipMember& member) const {
 /// The end record is found by its signature, backwards from the end: a comment may follow it.
 ZipArchive::Directory ZipArchive::find_directory() const {
   const std::int64_t tail = std::min(size_, kEndBytes + kMostComment + kLocatorBytes);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tail));
+  std::vector<std::byte> bytes(tail);
   file_.read(bytes, size_ - tail);
   std::int64_t at = tail - kEndBytes;
-  while (at >= 0 && !begins_with(bytes, static_cast<std::size_t>(at), "PK\5\6"))
+  while (at >= 0 && !begins_with(bytes, at, "PK\5\6"))
     --at;
   if (at < 0) fail("is not a zip archive, or it is truncated (it has no end record)");
-  const auto end = static_cast<std::size_t>(at);
+  const std::size_t end = at;
   Directory directory{number<std::uint32_t>(bytes, end + 16),
                       number<std::uint32_t>(bytes, end + 12),
                       number<std::uint16_t>(bytes, end + 10)};
@@ -148,7 +148,7 @@ ZipArchive::Directory ZipArchive::find_directory() const {
 
 void ZipArchive::read_members(const Directory& directory) {
   directory_at_ = directory.at;
-  std::vector<std::byte> all(static_cast<std::size_t>(directory.bytes));
+  std::vector<std::byte> all(directory.bytes);
   file_.read(all, directory.at);
   Bytes rest = all;
   for (std::int64_t i = 0; i < directory.members; ++i) {

@@ -19,12 +19,11 @@ class StoredBytes final : public ByteStream {
   explicit StoredBytes(FilePiece piece) : piece_(piece) {}
 
   std::size_t read(std::span<std::byte> to) override {
-    const auto count = static_cast<std::size_t>(
-        std::min<std::int64_t>(piece_.bytes, static_cast<std::int64_t>(to.size())));
+    const std::size_t count = std::min<std::int64_t>(piece_.bytes, std::ssize(to));
     piece_.file->read(to.first(count), piece_.at);
-    piece_.at += static_cast<std::int64_t>(count);
-    piece_.bytes -= static_cast<std::int64_t>(count);
-    used_ += static_cast<std::int64_t>(count);
+    piece_.at += count;
+    piece_.bytes -= count;
+    used_ += count;
     return count;
   }
   std::int64_t used() const override { return used_; }
@@ -73,14 +72,13 @@ class InflatedBytes final : public ByteStream {
   }
 
   void fill() {
-    const auto count = static_cast<std::size_t>(
-        std::min<std::int64_t>(rest_.bytes, static_cast<std::int64_t>(input_.size())));
+    const std::size_t count = std::min<std::int64_t>(rest_.bytes, std::ssize(input_));
     rest_.file->read(std::span(input_).first(count), rest_.at);
-    rest_.at += static_cast<std::int64_t>(count);
-    rest_.bytes -= static_cast<std::int64_t>(count);
+    rest_.at += count;
+    rest_.bytes -= count;
     stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
     stream_.avail_in = static_cast<uInt>(count);
-    used_ += static_cast<std::int64_t>(count);
+    used_ += count;
   }
 
   void end_of_stream() {

@@ -47,9 +47,8 @@ class MappedSource final : public MatrixSource {
   static void sort_rows(CsrMatrix& rows) {
     std::vector<std::pair<Column, double>> entries;
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
-      const auto begin = static_cast<std::size_t>(rows.row_offsets[static_cast<std::size_t>(row)]);
-      const auto end =
-          static_cast<std::size_t>(rows.row_offsets[static_cast<std::size_t>(row) + 1]);
+      const std::size_t begin = rows.row_offsets[row];
+      const std::size_t end = rows.row_offsets[row + 1];
       entries.clear();
       for (std::size_t at = begin; at < end; ++at)
         entries.emplace_back(rows.col_indices[at], rows.values[at]);

@@ -29,8 +29,8 @@ class RowsOfEntries final : public RowStream {
     if (row_ends_.empty()) count_rows();
     if (next_row_ == window_.end) fill_window();
     const RowRange range{next_row_, std::min(next_row_ + kRowBlockRows, window_.end)};
-    const auto first = static_cast<std::ptrdiff_t>(begin_of(range.begin) - begin_of(window_.begin));
-    const auto last = static_cast<std::ptrdiff_t>(begin_of(range.end) - begin_of(window_.begin));
+    const std::ptrdiff_t first = begin_of(range.begin) - begin_of(window_.begin);
+    const std::ptrdiff_t last = begin_of(range.end) - begin_of(window_.begin);
     out.clear();
     out.columns = info_.columns;
     for (std::int64_t row = range.begin; row < range.end; ++row) {
@@ -43,16 +43,14 @@ class RowsOfEntries final : public RowStream {
   }
 
  private:
-  std::int64_t begin_of(std::int64_t row) const {
-    return row == 0 ? 0 : row_ends_[static_cast<std::size_t>(row) - 1];
-  }
+  std::int64_t begin_of(std::int64_t row) const { return row == 0 ? 0 : row_ends_[row - 1]; }
 
   void count_rows() {
-    row_ends_.resize(static_cast<std::size_t>(info_.rows));
+    row_ends_.resize(info_.rows);
     const auto entries = open_();
     for (EntryBlock block; entries->next(block);) {
       for (const std::int64_t row : block.rows)
-        ++row_ends_[static_cast<std::size_t>(row)];
+        ++row_ends_[row];
     }
     std::int64_t end = 0;
     for (std::int64_t& count : row_ends_)
@@ -69,7 +67,7 @@ class RowsOfEntries final : public RowStream {
                      begin_of(window_.begin) <=
                  most_entries_);
     const std::int64_t base = begin_of(window_.begin);
-    columns_.resize(static_cast<std::size_t>(begin_of(window_.end) - base));
+    columns_.resize(begin_of(window_.end) - base);
     values_.resize(columns_.size());
     std::vector<std::int64_t> places;  // where the next entry of each row goes
     for (std::int64_t row = window_.begin; row < window_.end; ++row)
@@ -79,8 +77,7 @@ class RowsOfEntries final : public RowStream {
       for (std::size_t at = 0; at < block.rows.size(); ++at) {
         const std::int64_t row = block.rows[at];
         if (row < window_.begin || row >= window_.end) continue;
-        const auto place =
-            static_cast<std::size_t>(places[static_cast<std::size_t>(row - window_.begin)]++);
+        const std::size_t place = places[row - window_.begin]++;
         columns_.at(place) = static_cast<Column>(block.columns[at]);
         values_.at(place) = block.values[at];
       }

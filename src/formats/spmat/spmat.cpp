@@ -43,7 +43,7 @@ struct SpmatHeader {
 
   SpmatHeader byte_swapped() const {
     const auto swap = [](std::int64_t value) {
-      return static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+      return static_cast<std::int64_t>(__builtin_bswap64(value));
     };
     return {swap(rows), swap(columns), swap(nnz)};
   }
@@ -122,7 +122,7 @@ class SpmatSource final : public MatrixSource {
     BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= header_.rows);
     out.columns = header_.columns;
     const std::int64_t first = read_offsets(range, out.row_offsets);
-    const auto count = static_cast<std::size_t>(out.nnz());
+    const std::size_t count = out.nnz();
     out.col_indices.resize(count);
     out.values.resize(count);
     file_.read(std::as_writable_bytes(std::span(out.col_indices)),
@@ -138,7 +138,7 @@ class SpmatSource final : public MatrixSource {
  private:
   /// Offsets of the range, from 0; returns the first entry of the range in the file.
   std::int64_t read_offsets(RowRange range, std::vector<std::int64_t>& offsets) const {
-    offsets.resize(static_cast<std::size_t>(range.size()) + 1);
+    offsets.resize(range.size() + 1);
     file_.read(std::as_writable_bytes(std::span(offsets)), header_.offsets_at() + 8 * range.begin);
     std::int64_t before = 0;
     for (std::size_t at = 0; at < offsets.size(); ++at) {
@@ -183,10 +183,10 @@ class SpmatSource final : public MatrixSource {
     while (rows.col_indices[at] < header_.columns && std::isfinite(rows.values[at]))
       ++at;
     const auto& offsets = rows.row_offsets;
-    const auto entry = static_cast<std::int64_t>(at);
+    const std::int64_t entry = at;
     const auto row = std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
     const std::string where = "row " + std::to_string(range.begin + row) + ", entry " +
-                              std::to_string(entry - offsets[static_cast<std::size_t>(row)]) + ": ";
+                              std::to_string(entry - offsets[row]) + ": ";
     if (rows.col_indices[at] >= header_.columns) {
       fail(where + "column " + std::to_string(static_cast<std::int32_t>(rows.col_indices[at])) +
            " is not one of the " + std::to_string(header_.columns) + " columns");
@@ -217,7 +217,7 @@ File create_afresh(FileCalls& calls, const std::string& path) {
 }
 
 SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t columns) {
-  return {static_cast<std::int64_t>(row_offsets.size()) - 1, columns, row_offsets.back()};
+  return {std::ssize(row_offsets) - 1, columns, row_offsets.back()};
 }
 
 }  // namespace
@@ -242,11 +242,11 @@ SpmatWriter::~SpmatWriter() {
 }
 
 void SpmatWriter::append(CsrView rows) {
-  const std::int64_t first = row_offsets_[static_cast<std::size_t>(next_row_)];
-  const auto begin = static_cast<std::size_t>(rows.row_offsets.front());
-  const auto count = static_cast<std::size_t>(rows.nnz());
+  const std::int64_t first = row_offsets_[next_row_];
+  const std::size_t begin = rows.row_offsets.front();
+  const std::size_t count = rows.nnz();
   next_row_ += rows.rows();
-  BULKSIM_EXPECT(row_offsets_.at(static_cast<std::size_t>(next_row_)) == first + rows.nnz());
+  BULKSIM_EXPECT(row_offsets_.at(next_row_) == first + rows.nnz());
   const SpmatHeader header = header_of(row_offsets_, columns_);
   file_.write(std::as_bytes(rows.col_indices.subspan(begin, count)),
               header.columns_at() + 4 * first);
@@ -270,7 +270,7 @@ void SpmatWriter::write_values(std::span<const double> values, std::int64_t at) 
 }
 
 void SpmatWriter::finish() {
-  BULKSIM_EXPECT(next_row_ + 1 == static_cast<std::int64_t>(row_offsets_.size()));
+  BULKSIM_EXPECT(next_row_ + 1 == std::ssize(row_offsets_));
   const SpmatHeader header = header_of(row_offsets_, columns_);
   file_.write(std::as_bytes(std::span(&header, 1)), 0);
   file_.write(bytes_of(row_offsets_), header.offsets_at());

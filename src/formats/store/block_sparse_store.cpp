@@ -48,11 +48,11 @@ class BlockSparseStore final : public MatrixSource {
     if (range.empty()) return;
     const std::int64_t first = range.begin / kRowBlockRows;
     const std::int64_t last = divide_up(range.end, kRowBlockRows);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(offset(last) - offset(first)));
+    std::vector<std::byte> bytes(offset(last) - offset(first));
     file_.read(bytes, header_.place(StoreArray::kRowBlocks).at + offset(first));
     for (std::int64_t row_block = first; row_block < last; ++row_block) {
-      const auto at = static_cast<std::size_t>(offset(row_block) - offset(first));
-      const auto size = static_cast<std::size_t>(offset(row_block + 1) - offset(row_block));
+      const std::size_t at = offset(row_block) - offset(first);
+      const std::size_t size = offset(row_block + 1) - offset(row_block);
       decode(row_block, std::span(bytes).subspan(at, size), out);
     }
     slice(out, {range.begin - first * kRowBlockRows, range.end - first * kRowBlockRows});
@@ -62,8 +62,8 @@ class BlockSparseStore final : public MatrixSource {
   void read_header() {
     const std::int64_t size = file_.size();
     const auto bytes = std::as_writable_bytes(std::span(&header_, 1));
-    if (size >= static_cast<std::int64_t>(sizeof header_)) file_.read(bytes, 0);
-    if (size < static_cast<std::int64_t>(sizeof header_) || header_.magic != kStoreMagic) {
+    if (size >= std::int64_t{sizeof header_}) file_.read(bytes, 0);
+    if (size < std::int64_t{sizeof header_} || header_.magic != kStoreMagic) {
       throw Error(ExitCode::kDataError,
                   "'" + name_ + "' is not a store: import a matrix first (bulksim import)");
     }
@@ -98,7 +98,7 @@ class BlockSparseStore final : public MatrixSource {
       fail("the offsets of its row blocks are invalid");
     }
     for (std::int64_t row_block = 0; row_block < row_blocks; ++row_block) {
-      const std::int64_t nnz = survey_.row_block_nnz[static_cast<std::size_t>(row_block)];
+      const std::int64_t nnz = survey_.row_block_nnz[row_block];
       // a nonzero takes more than a byte, so memory that is reserved for them is bounded
       if (nnz < 0 || nnz > offset(row_block + 1) - offset(row_block))
         fail("its row blocks are too small");
@@ -110,11 +110,11 @@ class BlockSparseStore final : public MatrixSource {
   std::vector<T> read_array(StoreArray array, std::int64_t count) const {
     const ArrayPlace& place = header_.place(array);
     // compared before the product is formed: both sides are small then
-    if (place.bytes / static_cast<std::int64_t>(sizeof(T)) != count ||
-        place.bytes % static_cast<std::int64_t>(sizeof(T)) != 0) {
+    if (place.bytes / std::int64_t{sizeof(T)} != count ||
+        place.bytes % std::int64_t{sizeof(T)} != 0) {
       fail("an array does not have the size given in the header");
     }
-    std::vector<T> values(static_cast<std::size_t>(count));
+    std::vector<T> values(count);
     const auto bytes = std::as_writable_bytes(std::span(values));
     file_.read(bytes, place.at);
     if (crc32c(bytes) != place.crc) fail("the checksum of an array does not match");
@@ -129,15 +129,13 @@ class BlockSparseStore final : public MatrixSource {
     const auto content = read_array<char>(bytes, header_.place(bytes).bytes);
     texts.bytes.assign(content.begin(), content.end());
     if (texts.offsets.front() != 0 || !std::is_sorted(texts.offsets.begin(), texts.offsets.end()) ||
-        texts.offsets.back() != static_cast<std::int64_t>(texts.bytes.size())) {
+        texts.offsets.back() != std::ssize(texts.bytes)) {
       fail("the offsets of its ids or terms are invalid");
     }
     return texts;
   }
 
-  std::int64_t offset(std::int64_t row_block) const {
-    return offsets_[static_cast<std::size_t>(row_block)];
-  }
+  std::int64_t offset(std::int64_t row_block) const { return offsets_[row_block]; }
 
   void decode(std::int64_t row_block, std::span<const std::byte> bytes, CsrMatrix& out) const {
     const std::int64_t before = out.rows();
@@ -154,10 +152,10 @@ class BlockSparseStore final : public MatrixSource {
 
   /// Keeps only the rows of a range.
   static void slice(CsrMatrix& rows, RowRange range) {
-    const std::int64_t first = rows.row_offsets[static_cast<std::size_t>(range.begin)];
-    const std::int64_t last = rows.row_offsets[static_cast<std::size_t>(range.end)];
+    const std::int64_t first = rows.row_offsets[range.begin];
+    const std::int64_t last = rows.row_offsets[range.end];
     const auto keep = [](auto& values, std::int64_t from, std::int64_t to) {
-      values.resize(static_cast<std::size_t>(to));
+      values.resize(to);
       values.erase(values.begin(), values.begin() + from);
     };
     keep(rows.row_offsets, range.begin, range.end + 1);

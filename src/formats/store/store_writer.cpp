@@ -52,15 +52,12 @@ h5::Attributes attributes_of(const StoreHeader& header) {
 void add_texts(const StringTable& texts, std::array<StoreArray, 2> which,
                std::array<const char*, 2> names, std::vector<NewArray>& arrays) {
   if (texts.empty()) return;
-  arrays.push_back({which[0],
-                    names[0],
-                    h5::Element::kInt64,
-                    {static_cast<hsize_t>(texts.offsets.size())},
-                    bytes_of(texts.offsets)});
+  arrays.push_back(
+      {which[0], names[0], h5::Element::kInt64, {texts.offsets.size()}, bytes_of(texts.offsets)});
   arrays.push_back({which[1],
                     names[1],
                     h5::Element::kByte,
-                    {static_cast<hsize_t>(texts.bytes.size())},
+                    {texts.bytes.size()},
                     std::as_bytes(std::span(texts.bytes))});
 }
 
@@ -100,7 +97,7 @@ void StoreWriter::append(CsrView canonical) {
 
 /// The row blocks are where HDF5 will place the first array, which it creates only in `finish`.
 void StoreWriter::flush() {
-  const auto size = static_cast<std::int64_t>(pending_.size());
+  const std::int64_t size = pending_.size();
   file_.write(pending_, h5::kArraysAt + row_block_offsets_.back() - size);
   pending_.clear();
 }
@@ -136,7 +133,7 @@ StoreHeader StoreWriter::header_of(const StoreInfo& store_info) const {
 void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header) const {
   using enum StoreArray;
   using enum h5::Element;
-  const auto row_blocks = static_cast<hsize_t>(survey_.row_block_digests.size());
+  const auto row_blocks = survey_.row_block_digests.size();
   ArrayPlace& rows = header.arrays[static_cast<std::size_t>(kRowBlocks)];
   rows = {h5::create_array(layout_->file, "frames", kByte,
                            {static_cast<hsize_t>(row_block_offsets_.back())}),
@@ -159,8 +156,8 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
   for (const NewArray& array : arrays) {
     const std::int64_t at =
         h5::create_array(layout_->file, array.name, array.element, array.extent);
-    header.arrays[static_cast<std::size_t>(array.which)] = {
-        at, static_cast<std::int64_t>(array.content.size()), crc32c(array.content), 1};
+    header.arrays[static_cast<std::size_t>(array.which)] = {at, std::ssize(array.content),
+                                                            crc32c(array.content), 1};
     file_.write(array.content, at);
   }
 }

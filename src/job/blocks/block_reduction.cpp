@@ -15,7 +15,7 @@ namespace {
 template <class Step>
 void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std::int64_t>& tiles,
                Communicator& comm, const Step& step) {
-  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(plan.grid)));
+  std::vector<SoftmaxPartial> partials(partials_per_tile(plan.grid));
   run_collectively(comm, [&] {
     for (const std::int64_t number : tiles) {
       const TileId tile = plan.grid.id(number);

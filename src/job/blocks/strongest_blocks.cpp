@@ -10,7 +10,7 @@ std::vector<StrongBlock> strongest_blocks(const BlockMap& map, std::int64_t most
   for (const std::int64_t block : by_share(map.share)) {
     if (std::ssize(blocks) == most) break;
     blocks.push_back({map.queries(block / map.columns).begin, map.items(block % map.columns).begin,
-                      map.share[static_cast<std::size_t>(block)]});
+                      map.share[block]});
   }
   return blocks;
 }
@@ -30,9 +30,8 @@ std::string to_text(const std::vector<StrongBlock>& blocks) {
   if (blocks.empty()) return "";
   std::string text = "strongest  query row   item row   share of its queries\n";
   for (const StrongBlock& block : blocks) {
-    text +=
-        formatted("          %10lld %10lld   %8.4f %%\n", static_cast<long long>(block.query_row),
-                  static_cast<long long>(block.item_row), 100 * block.share);
+    text += formatted("          %10ld %10ld   %8.4f %%\n", block.query_row, block.item_row,
+                      100 * block.share);
   }
   return text;
 }

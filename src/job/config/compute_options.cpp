@@ -99,7 +99,7 @@ std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
   } else if (options.has("sample-per-query")) {
     filter.keep = Keep::kSample;
     filter.count = options.integer("sample-per-query", 1, kMostKept);
-    filter.seed = static_cast<std::uint64_t>(options.integer("seed", 0));
+    filter.seed = options.integer("seed", 0);
   }
   return filter;
 }

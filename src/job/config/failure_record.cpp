@@ -14,7 +14,7 @@ namespace bulksim {
 namespace {
 
 std::string attempt_name(std::int64_t attempt) {
-  return formatted("a%04lld", static_cast<long long>(attempt));
+  return formatted("a%04ld", attempt);
 }
 
 std::string rank_name(int rank) {

@@ -26,8 +26,7 @@ class ImportProgress {
     const double now = watch_.seconds();
     if (now - shown_ < (log_.is_terminal() ? 0.5 : kSecondsBetweenLines)) return;
     shown_ = now;
-    const std::string done =
-        formatted("%5.1f %%, %lld rows", 100 * fraction, static_cast<long long>(rows));
+    const std::string done = formatted("%5.1f %%, %ld rows", 100 * fraction, rows);
     log_.progress("importing '" + path_ + "': " + done, {{"fraction", fraction}, {"rows", rows}});
   }
 

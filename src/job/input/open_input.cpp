@@ -20,9 +20,8 @@ void hash_file(FileCalls& calls, const std::string& path, Hasher& hasher) {
   const File file = File::open(calls, path, O_RDONLY);
   const std::int64_t size = file.size();
   std::vector<std::byte> block;
-  for (std::int64_t at = 0; at < size; at += static_cast<std::int64_t>(block.size())) {
-    block.resize(
-        static_cast<std::size_t>(std::min(size - at, static_cast<std::int64_t>(kBytesAtOnce))));
+  for (std::int64_t at = 0; at < size; at += block.size()) {
+    block.resize(std::min(size - at, static_cast<std::int64_t>(kBytesAtOnce)));
     file.read(block, at);
     hasher.update(block);
   }

@@ -9,8 +9,8 @@ namespace bulksim {
 
 QuantizedRows RowReader::read(RowRange range) {
   QuantizedRows out;
-  const auto nnz = static_cast<std::size_t>(survey_.nnz_of(range));
-  out.row_offsets.reserve(static_cast<std::size_t>(range.size()) + 1);
+  const std::size_t nnz = survey_.nnz_of(range);
+  out.row_offsets.reserve(range.size() + 1);
   out.col_indices.reserve(nnz);
   out.values.reserve(nnz);
   for (RowRange piece{range.begin, 0}; piece.begin < range.end; piece.begin = piece.end) {
@@ -34,8 +34,7 @@ void RowReader::append(RowRange range, QuantizedRows& out) {
     const std::int64_t end = std::min(begin + kRowBlockRows, row_blocks.end);
     const CsrView row_block =
         rows_.view().slice({begin - row_blocks.begin, end - row_blocks.begin});
-    if (row_block_digest(row_block) !=
-        survey_.row_blocks[static_cast<std::size_t>(begin / kRowBlockRows)].digest) {
+    if (row_block_digest(row_block) != survey_.row_blocks[begin / kRowBlockRows].digest) {
       throw Error(ExitCode::kTemporary, "'" + source_.info().path +
                                             "' has changed since the run began (rows " +
                                             std::to_string(begin) + " to " + std::to_string(end) +

@@ -35,7 +35,7 @@ RowRange share_of(std::int64_t row_blocks, const Communicator& comm) {
 /// A row block whose rows were read; what its source carries about it is not computed again.
 RowBlockSurvey survey_row_block(const RowSurvey* known, std::int64_t row_block, CsrView canonical) {
   if (known == nullptr) return {row_block_digest(canonical), canonical.nnz(), 0};
-  const auto at = static_cast<std::size_t>(row_block);
+  const std::size_t at = row_block;
   return {known->row_block_digests[at], known->row_block_nnz[at], 0};
 }
 
@@ -76,7 +76,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     append(bytes, row_block);
   std::vector<std::byte> all;
   for (const auto& one : comm.gather(bytes)) {
-    append(all, static_cast<std::int64_t>(one.size()));
+    append(all, std::ssize(one));
     all.insert(all.end(), one.begin(), one.end());
   }
   comm.broadcast(all);
@@ -86,7 +86,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
   survey.columns = source.info().columns;
   survey.vocabulary = source.info().vocabulary;
   for (std::span<const std::byte> rest = all; !rest.empty();) {
-    const auto length = static_cast<std::size_t>(take<std::int64_t>(rest));
+    const std::size_t length = take<std::int64_t>(rest);
     auto one = rest.first(length);
     rest = rest.subspan(length);
     survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
@@ -122,7 +122,7 @@ std::int64_t InputSurvey::nnz_of(RowRange range) const {
   std::int64_t sum = 0;
   for (std::int64_t row_block = range.begin / kRowBlockRows; row_block * kRowBlockRows < range.end;
        ++row_block) {
-    sum += row_blocks[static_cast<std::size_t>(row_block)].nnz;
+    sum += row_blocks[row_block].nnz;
   }
   return sum;
 }
@@ -135,14 +135,14 @@ std::int64_t InputSurvey::work_of(RowRange range) const {
     const std::int64_t size = std::min(kRowBlockRows, rows - begin);
     const std::int64_t covered = std::min(range.end, begin + size) - std::max(range.begin, begin);
     // work * covered may pass 2^63 only for more than 2^53 multiply-adds per row block
-    sum += row_blocks[static_cast<std::size_t>(row_block)].work / size * covered;
+    sum += row_blocks[row_block].work / size * covered;
   }
   return sum;
 }
 
 ColumnFrequency::ColumnFrequency(std::int64_t columns)
     : mask_(columns <= kMostCounters ? ~Column{0} : static_cast<Column>(kMostCounters - 1)),
-      counts_(static_cast<std::size_t>(std::clamp<std::int64_t>(columns, 1, kMostCounters))) {}
+      counts_(std::clamp<std::int64_t>(columns, 1, kMostCounters)) {}
 
 void ColumnFrequency::add(std::span<const Column> columns) {
   for (const Column column : columns)

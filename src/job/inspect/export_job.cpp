@@ -85,7 +85,7 @@ class ResultRows {
     };
     if (options_.limit > 0 && std::ssize(row) > options_.limit) {
       std::nth_element(row.begin(), row.begin() + options_.limit, row.end(), best_first);
-      row.resize(static_cast<std::size_t>(options_.limit));
+      row.resize(options_.limit);
     }
     if (order == ExportOrder::kScore) {
       std::ranges::sort(row, best_first);

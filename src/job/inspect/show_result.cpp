@@ -63,9 +63,8 @@ std::string pairs_text(const ResultDescription& result) {
   }
   text += ":\n     query       item      score\n";
   for (const ShownPair& shown : result.strongest) {
-    text +=
-        formatted("%10lld %10lld   %10.7f", static_cast<long long>(shown.pair.query),
-                  static_cast<long long>(shown.pair.item), static_cast<double>(shown.pair.score));
+    text += formatted("%10ld %10ld   %10.7f", shown.pair.query, shown.pair.item,
+                      static_cast<double>(shown.pair.score));
     for (const auto& id : {shown.query_id, shown.item_id})
       if (id) text += "   " + *id;
     text += "\n";

@@ -34,9 +34,9 @@ FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric) {
   const double bound = proven_bound(surveys, arithmetic);
   if (bound > kPromisedError) {
     throw Error(ExitCode::kDataError,
-                formatted("rows of %lld nonzeros on both sides are too long: the proven error "
+                formatted("rows of %ld nonzeros on both sides are too long: the proven error "
                           "would be %.2g, over 1e-6",
-                          static_cast<long long>(shared), bound));
+                          shared, bound));
   }
   return arithmetic;
 }

@@ -68,7 +68,7 @@ std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm for
                           const std::string& scratch) {
   const std::int64_t tiles = output_bytes(plan.grid, parts);
   if (form == OutputForm::kSingleFile) return tiles;
-  const std::vector<Digest> digests(static_cast<std::size_t>(plan.grid.count()));
+  const std::vector<Digest> digests(plan.grid.count());
   const BlockMap blocks = empty_block_map(plan);
   return tiles + std::ssize(plan.to_json()) + std::ssize(encode_tile_index(digests)) +
          similarity_file_bytes(calls, scratch, plan.grid, shown_layouts(parts), attributes_of(plan),
@@ -108,11 +108,11 @@ BlockMap empty_block_map(const Plan& plan) {
   map.columns = fine.columns();
   map.coarse_rows = divide_up(map.rows, kCoarseBlocks);
   map.coarse_columns = divide_up(map.columns, kCoarseBlocks);
-  const auto blocks = static_cast<std::size_t>(map.rows * map.columns);
+  const std::size_t blocks = map.rows * map.columns;
   map.fine.resize(blocks);
-  map.coarse.resize(static_cast<std::size_t>(map.coarse_rows * map.coarse_columns));
+  map.coarse.resize(map.coarse_rows * map.coarse_columns);
   map.share.resize(blocks);
-  map.live_rows.resize(static_cast<std::size_t>(map.rows));
+  map.live_rows.resize(map.rows);
   map.mask.resize(blocks, 1);
   return map;
 }

@@ -13,7 +13,7 @@ std::vector<std::vector<std::int64_t>> share_tiles(const std::vector<std::int64_
   std::vector<std::int64_t> costs;
   costs.reserve(to_do.size());
   for (const std::int64_t number : to_do) {
-    const auto column = static_cast<std::size_t>(plan.grid.id(number).column);
+    const std::size_t column = plan.grid.id(number).column;
     costs.push_back(std::max<std::int64_t>(1, column_costs[column] / plan.grid.rows()));
   }
   std::vector<std::vector<std::int64_t>> shares;

@@ -23,10 +23,10 @@ struct PairMerge::Source {
 
 std::vector<std::int64_t> PairMerge::row_offsets() const {
   const std::int64_t queries = grid_.shape().queries;
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(queries) + 1);
+  std::vector<std::int64_t> offsets(queries + 1);
   for (std::int64_t tile = 0; tile < grid_.count(); ++tile) {
     const TileId id = grid_.id(tile);
-    const auto rows = static_cast<std::size_t>(grid_.queries(id.row).size());
+    const std::size_t rows = grid_.queries(id.row).size();
     const auto first_row = static_cast<std::size_t>(grid_.queries(id.row).begin) + 1;
     const auto first_item = static_cast<std::size_t>(grid_.items(id.column).begin) + 1;
     const auto counts = segments_.counts(tile);
@@ -56,7 +56,7 @@ std::vector<PairMerge::Source> PairMerge::sources_of(std::int64_t tile_row) cons
     const std::int64_t tile = grid_.number({tile_row, column});
     if (!segments_.has(tile)) continue;
     sources.push_back({tile, grid_.items(column).begin, segments_.counts(tile)});
-    sources.back().counts.resize(static_cast<std::size_t>(rows.size()));
+    sources.back().counts.resize(rows.size());
   }
   return sources;
 }
@@ -66,15 +66,15 @@ PairMerge::Source PairMerge::mirrored_source(TileId tile, RowRange rows) const {
   const RowRange items = grid_.items(tile.column);
   const auto counts = segments_.counts(grid_.number(tile));
   Source source{grid_.number(tile), grid_.queries(tile.row).begin};
-  source.counts.resize(static_cast<std::size_t>(rows.size()));
+  source.counts.resize(rows.size());
   const auto queries = grid_.queries(tile.row).size();
   for (std::int64_t at = 0; at < std::ssize(counts); ++at) {
     const std::int64_t row = items.begin + at - queries;
-    const std::uint32_t count = counts[static_cast<std::size_t>(at)];
+    const std::uint32_t count = counts[at];
     if (at < queries || row < rows.begin) {
       source.next += count;
     } else if (row < rows.end) {
-      source.counts[static_cast<std::size_t>(row - rows.begin)] = count;
+      source.counts[row - rows.begin] = count;
     }
   }
   return source;
@@ -88,7 +88,7 @@ void PairMerge::run(PairOrder order, const TakeRow& take) {
       std::int64_t pairs = 0;
       while (piece.end < rows && (piece.end == piece.begin || pairs < kPairsAtOnce)) {
         for (const Source& source : sources)
-          pairs += source.counts[static_cast<std::size_t>(piece.end)];
+          pairs += source.counts[piece.end];
         ++piece.end;
       }
       merge_rows(sources, piece, tile_row, order, take);
@@ -101,9 +101,9 @@ void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int
   for (Source& source : sources) {
     std::int64_t pairs = 0;
     for (std::int64_t row = rows.begin; row < rows.end; ++row)
-      pairs += source.counts[static_cast<std::size_t>(row)];
-    source.items.resize(static_cast<std::size_t>(pairs));
-    source.scores.resize(static_cast<std::size_t>(pairs));
+      pairs += source.counts[row];
+    source.items.resize(pairs);
+    source.scores.resize(pairs);
     source.at = 0;
     segments_.read(source.tile, source.next, source.items, source.scores);
     source.next += pairs;
@@ -111,7 +111,7 @@ void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     row_.clear();
     for (Source& source : sources) {
-      const std::size_t end = source.at + source.counts[static_cast<std::size_t>(row)];
+      const std::size_t end = source.at + source.counts[row];
       for (; source.at < end; ++source.at) {
         row_.push_back({source.first_partner + source.items[source.at], source.scores[source.at]});
       }
@@ -126,7 +126,7 @@ void PairMerge::take_row(std::int64_t query, PairOrder order, const TakeRow& tak
   };
   if (filter_.keep != Keep::kAll && std::ssize(row_) > filter_.count) {
     std::nth_element(row_.begin(), row_.begin() + filter_.count, row_.end(), preferred);
-    row_.resize(static_cast<std::size_t>(filter_.count));
+    row_.resize(filter_.count);
     std::ranges::sort(row_, {}, &ScoredItem::item);
   }
   if (order == PairOrder::kByScore) {

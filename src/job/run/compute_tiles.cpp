@@ -29,7 +29,7 @@ std::int64_t bytes_of_a_tile(const TileTask& work) {
 void write_nan(const TileGrid& grid, const std::vector<std::int64_t>& tiles, TileSink& sink) {
   const auto writer = sink.make_writer();
   const TileShape shape = grid.tile();
-  std::vector<float> values(static_cast<std::size_t>(shape.cells()));
+  std::vector<float> values(shape.cells());
   for (const std::int64_t number : tiles) {
     const TileId tile = grid.id(number);
     std::ranges::fill(values, 0.0F);
@@ -48,8 +48,7 @@ bool streamed_all(const TileTask& work, SimilarityBackend& backend, RunSink& sin
   std::vector<std::int64_t> selected;
   std::vector<std::int64_t> others;
   for (const std::int64_t tile : work.tiles) {
-    const bool is_left_out =
-        !work.setup.left_out.empty() && work.setup.left_out[static_cast<std::size_t>(tile)] == 1;
+    const bool is_left_out = !work.setup.left_out.empty() && work.setup.left_out[tile] == 1;
     (is_left_out ? others : selected).push_back(tile);
   }
   try {

@@ -68,8 +68,7 @@ Devices choose_devices(const JobConfig& config, JobContext context) {
         std::count(devices.all.begin(), devices.all.end(), devices.own->description);
     return devices;
   }
-  const std::string why =
-      at_rank(static_cast<std::size_t>(without - reasons.begin()), reasons.size()) + *without;
+  const std::string why = at_rank(without - reasons.begin(), reasons.size()) + *without;
   if (config.backend == BackendWish::kCuda) {
     throw CollectiveError(
         ExitCode::kUnavailable,

@@ -33,12 +33,12 @@ void gather_digests(const std::vector<std::int64_t>& tiles, const std::vector<Di
                     std::vector<Digest>& all) {
   std::vector<Digest> mine;
   for (const std::int64_t tile : tiles)
-    mine.push_back(digests[static_cast<std::size_t>(tile)]);
+    mine.push_back(digests[tile]);
   const auto gathered = comm.gather(bytes_of(mine));
   for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
     const auto* of_rank = reinterpret_cast<const Digest*>(gathered[rank].data());
     for (std::size_t at = 0; at < shares[rank].size(); ++at) {
-      all[static_cast<std::size_t>(shares[rank][at])] = of_rank[at];
+      all[shares[rank][at]] = of_rank[at];
     }
   }
 }
@@ -121,7 +121,7 @@ void MatrixRun::resume() {
 void MatrixRun::compute() {
   Communicator& comm = session_.comm();
   const auto shares = share_tiles(work_.to_do, plan(), session_.setup.surveys.items, comm.size());
-  const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
+  const auto& tiles = shares[comm.rank()];
   session_.begin("compute");
   const TileOutcome outcome =
       compute_tiles({session_.config, session_.setup, parts_,
@@ -146,7 +146,7 @@ void MatrixRun::sum_blocks(std::vector<std::int64_t> tiles) {
   const RunSetup& setup = session_.setup;
   const auto earlier = share_tiles(done_before(work_.to_do, plan().grid.count()), plan(),
                                    setup.surveys.items, comm.size());
-  const auto& mine = earlier[static_cast<std::size_t>(comm.rank())];
+  const auto& mine = earlier[comm.rank()];
   tiles.insert(tiles.end(), mine.begin(), mine.end());
   PartialFiles partials(session_.context.calls, plan().grid, parts_.partials, parts_.layouts,
                         TileAccess::kRead);

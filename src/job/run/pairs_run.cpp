@@ -93,7 +93,7 @@ void PairsRun::compute() {
   const int rank = session_.comm().rank();
   const auto shares =
       share_tiles(work_.to_do, plan(), session_.setup.surveys.items, session_.comm().size());
-  const auto& tiles = shares[static_cast<std::size_t>(rank)];
+  const auto& tiles = shares[rank];
   session_.begin("compute");
   if (!tiles.empty()) {
     PairSegmentFile file(session_.context.calls,

@@ -49,15 +49,14 @@ std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
   std::vector<std::int64_t> tiles;
   for (std::int64_t run = 0; run < runs; ++run) {
     const std::int64_t first = size * run / runs;
-    const std::int64_t end_column =
-        grid.id(share[static_cast<std::size_t>(first)]).column + columns;
-    std::vector<std::int64_t> taken(static_cast<std::size_t>(columns));
+    const std::int64_t end_column = grid.id(share[first]).column + columns;
+    std::vector<std::int64_t> taken(columns);
     for (std::int64_t at = first; at < size; ++at) {
-      const std::int64_t number = share[static_cast<std::size_t>(at)];
+      const std::int64_t number = share[at];
       const std::int64_t place = end_column - grid.id(number).column - 1;
       if (place < 0) break;
       if (!tiles.empty() && number <= tiles.back()) continue;
-      if (taken[static_cast<std::size_t>(place)]++ < kTilesOfAColumn) tiles.push_back(number);
+      if (taken[place]++ < kTilesOfAColumn) tiles.push_back(number);
     }
   }
   return tiles;
@@ -181,7 +180,7 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   Trial trial;
   if (setup.plan.grid.count() == 0) return trial;
   const auto shares = share_all_tiles(setup, comm.size());
-  const auto& share = shares[static_cast<std::size_t>(comm.rank())];
+  const auto& share = shares[comm.rank()];
   const std::int64_t most_bytes = kMostBytes / comm.size();
   Samples samples;
   run_collectively(comm, [&] {

@@ -158,8 +158,7 @@ std::string pair_segments_folder(const RunDirectory& run) {
 }
 
 std::string pair_segment_file(const RunDirectory& run, std::int64_t number) {
-  return pair_segments_folder(run) +
-         formatted("/part-%05lld.pairs", static_cast<long long>(number));
+  return pair_segments_folder(run) + formatted("/part-%05ld.pairs", number);
 }
 
 namespace {

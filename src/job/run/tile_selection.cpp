@@ -130,7 +130,7 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   if (groups.plan.grid.count() == 0)
     return in_rows(empty_block_map(groups.plan), setup.plan, stride);
   const auto shares = share_all_tiles(groups, comm.size());
-  const auto& tiles = shares[static_cast<std::size_t>(comm.rank())];
+  const auto& tiles = shares[comm.rank()];
   PartialStore store;
   run_collectively(comm, [&] {
     RunSink sink(groups.plan, store, context);
@@ -148,15 +148,15 @@ void select_tiles(const JobConfig& config, RunSetup& setup, JobContext context) 
   BlockMap map = estimate_blocks(config, setup, plan.selection->stride, context);
   map.mask = select_blocks(map.share, plan.selection->blocks);
   const FineGrid fine(plan.grid);
-  setup.left_out.assign(static_cast<std::size_t>(plan.grid.count()), 1);
+  setup.left_out.assign(plan.grid.count(), 1);
   for (std::int64_t block = 0; block < std::ssize(map.mask); ++block) {
-    if (map.mask[static_cast<std::size_t>(block)] == 0) continue;
+    if (map.mask[block] == 0) continue;
     const TileId tile{block / map.columns / fine.rows_of_a_tile(),
                       block % map.columns / fine.columns_of_a_tile()};
-    setup.left_out[static_cast<std::size_t>(plan.grid.number(tile))] = 0;
+    setup.left_out[plan.grid.number(tile)] = 0;
   }
   for (std::int64_t number = 0; number < plan.grid.count(); ++number) {
-    if (setup.left_out[static_cast<std::size_t>(number)] == 0) continue;
+    if (setup.left_out[number] == 0) continue;
     const TileId tile = plan.grid.id(number);
     plan.nan_cells += plan.grid.queries(tile.row).size() * plan.grid.items(tile.column).size();
   }

@@ -40,7 +40,7 @@ std::unique_ptr<TileWriter> TrialOutput::make_writer() {
 
 void TrialOutput::write(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  file_.write(bytes, next_.fetch_add(static_cast<std::int64_t>(bytes.size())) % most_);
+  file_.write(bytes, next_.fetch_add(bytes.size()) % most_);
 }
 
 namespace {

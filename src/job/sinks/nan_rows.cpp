@@ -24,9 +24,9 @@ class NanForZeroRows::Writer final : public TileWriter {
     const RowRange items = rows_->grid.items(tile.column);
     columns_.clear();
     for (std::int64_t item = items.begin; item < items.end; ++item) {
-      if (rows_->items[static_cast<std::size_t>(item)] == 1) columns_.push_back(item - items.begin);
+      if (rows_->items[item] == 1) columns_.push_back(item - items.begin);
     }
-    width_ = static_cast<std::size_t>(items.size());
+    width_ = items.size();
     queries_ = rows_->grid.queries(tile.row);
     writer_->begin(tile);
   }
@@ -35,14 +35,12 @@ class NanForZeroRows::Writer final : public TileWriter {
     const RowRange range{queries_.begin + stripe.first_row,
                          std::min(queries_.begin + stripe.first_row + stripe.rows, queries_.end)};
     const auto flags =
-        std::span(rows_->queries)
-            .subspan(static_cast<std::size_t>(range.begin),
-                     static_cast<std::size_t>(std::max<std::int64_t>(range.size(), 0)));
+        std::span(rows_->queries).subspan(range.begin, std::max<std::int64_t>(range.size(), 0));
     if (columns_.empty() && std::find(flags.begin(), flags.end(), 1) == flags.end()) {
       return writer_->write(stripe);
     }
     values_.assign(stripe.values.begin(), stripe.values.end());
-    const auto stride = static_cast<std::size_t>(rows_->grid.tile().items);
+    const std::size_t stride = rows_->grid.tile().items;
     for (std::size_t row = 0; row < flags.size(); ++row)
       spoil(std::span(values_).subspan(row * stride, width_), flags[row] == 1);
     writer_->write({stripe.tile, stripe.first_row, stripe.rows, values_, stripe.partials});
@@ -58,7 +56,7 @@ class NanForZeroRows::Writer final : public TileWriter {
       return;
     }
     for (const std::int64_t column : columns_)
-      row[static_cast<std::size_t>(column)] = kNan;
+      row[column] = kNan;
   }
 
   std::shared_ptr<const Rows> rows_;
@@ -73,9 +71,9 @@ namespace {
 
 void note(RowRange range, const QuantizedRows& rows, std::vector<char>& flags) {
   for (std::int64_t row = 0; row < range.size(); ++row) {
-    const auto at = static_cast<std::size_t>(row);
+    const std::size_t at = row;
     if (rows.row_offsets[at] == rows.row_offsets[at + 1]) {
-      flags[static_cast<std::size_t>(range.begin + row)] = 1;
+      flags[range.begin + row] = 1;
     }
   }
 }
@@ -84,8 +82,8 @@ void note(RowRange range, const QuantizedRows& rows, std::vector<char>& flags) {
 
 NanForZeroRows::NanForZeroRows(const TileGrid& grid, TileSink& sink)
     : sink_(sink),
-      rows_(new Rows{grid, std::vector<char>(static_cast<std::size_t>(grid.shape().queries)),
-                     std::vector<char>(static_cast<std::size_t>(grid.shape().items))}) {}
+      rows_(new Rows{grid, std::vector<char>(grid.shape().queries),
+                     std::vector<char>(grid.shape().items)}) {}
 
 std::unique_ptr<TileWriter> NanForZeroRows::make_writer() {
   return std::make_unique<Writer>(rows_, sink_.make_writer());

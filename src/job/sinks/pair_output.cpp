@@ -23,8 +23,7 @@ class PairOutput::Writer final : public PairWriter {
     const auto& [query, pairs] = stripe;
     if (query < last_query_) turn_ = std::ssize(segment_.items);
     last_query_ = query;
-    segment_.counts[static_cast<std::size_t>(query - queries_.begin)] =
-        static_cast<std::uint32_t>(pairs.size());
+    segment_.counts[query - queries_.begin] = static_cast<std::uint32_t>(pairs.size());
     for (const ScoredItem& pair : pairs) {
       segment_.items.push_back(static_cast<std::uint32_t>(pair.item - items_.begin));
       segment_.scores.push_back(pair.score);

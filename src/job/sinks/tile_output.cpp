@@ -40,7 +40,7 @@ class TileOutput::Writer final : public TileWriter {
       if (output_.files_.tiles() == nullptr) digest = of_partials;
     }
     const std::int64_t number = output_.grid_.number(tile_);
-    output_.digests_[static_cast<std::size_t>(number)] = digest;
+    output_.digests_[number] = digest;
     if (output_.options_.log != nullptr) output_.options_.log->tile_done(number, digest);
     if (is_zero_) ++output_.zero_tiles_;
     output_.progress_.tile_done();
@@ -68,7 +68,7 @@ TileOutput::TileOutput(const TileGrid& grid, RunFiles& files, Progress& progress
       files_(files),
       progress_(progress),
       options_(std::move(options)),
-      digests_(static_cast<std::size_t>(grid.count())) {}
+      digests_(grid.count()) {}
 
 std::unique_ptr<TileWriter> TileOutput::make_writer() {
   return std::make_unique<Writer>(*this);

@@ -85,8 +85,7 @@ double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std
     }
   }
   if (metric == Metric::kDot) return sum;
-  const double norms =
-      queries.norms[static_cast<std::size_t>(q)] * items.norms[static_cast<std::size_t>(i)];
+  const double norms = queries.norms[q] * items.norms[i];
   return norms > 0 ? sum / norms : 0.0;
 }
 
@@ -101,12 +100,10 @@ bool agrees(TileFiles& files, const ResultInfo& info, std::int64_t number, const
   const RowRange rows = info.grid.queries(tile.row);
   const RowRange columns = info.grid.items(tile.column);
   for (int cell = 0; cell < kCellsOfATile; ++cell) {
-    const std::uint64_t random =
-        mix(static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(cell));
+    const std::uint64_t random = mix(number, cell);
     const auto q =
         static_cast<std::int64_t>((random >> 32) % static_cast<std::uint64_t>(rows.size()));
-    const auto i = static_cast<std::int64_t>((random & 0xffffffff) %
-                                             static_cast<std::uint64_t>(columns.size()));
+    const std::int64_t i = (random & 0xffffffff) % static_cast<std::uint64_t>(columns.size());
     float stored = 0.0F;
     files.read(tile, {&stored, 1}, q * info.grid.tile().items + i);
     const bool has_selection = info.plan && info.plan->selection;
@@ -132,9 +129,9 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
                     const Rows& queries, const Rows& items) {
   const TileId tile = info.grid.id(number);
   const RowRange rows = info.grid.queries(tile.row);
-  const auto row = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(number), 0) %
-                                             static_cast<std::uint64_t>(rows.size()));
-  std::vector<SoftmaxPartial> partials(static_cast<std::size_t>(partials_per_tile(info.grid)));
+  const auto row =
+      static_cast<std::int64_t>(mix(number, 0) % static_cast<std::uint64_t>(rows.size()));
+  std::vector<SoftmaxPartial> partials(partials_per_tile(info.grid));
   files.read(tile, partials);
   const float unit = inverse_one(info.arithmetic);
   std::vector<float> cosines;
@@ -142,10 +139,9 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
     cosines.push_back(
         to_cosine(exact_sum(queries.units, rows.begin + row, items.units, item), unit));
   }
-  const auto blocks = static_cast<std::size_t>(FineGrid(info.grid).columns_of_a_tile());
+  const std::size_t blocks = FineGrid(info.grid).columns_of_a_tile();
   std::span<const float> left(cosines);
-  for (const SoftmaxPartial& partial :
-       std::span(partials).subspan(static_cast<std::size_t>(row) * blocks, blocks)) {
+  for (const SoftmaxPartial& partial : std::span(partials).subspan(row * blocks, blocks)) {
     const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
     left = left.subspan(block.size());
     const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);

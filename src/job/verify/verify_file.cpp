@@ -57,10 +57,10 @@ FileAttributes in_order(FileAttributes attributes) {
 /// Reads the index of tiles from a file into the info and into the expected head.
 void take_index(const std::vector<std::byte>& found, const std::string& digest,
                 std::vector<std::byte>& head, ResultInfo& info) {
-  const std::vector<Digest> none(static_cast<std::size_t>(info.grid.count()));
+  const std::vector<Digest> none(info.grid.count());
   const std::size_t bytes = encode_embedded_index(none).size();
   info.group = tiles_of_a_digest(info.grid.count());
-  const auto index = std::span(found).subspan(static_cast<std::size_t>(kEmbeddedIndexAt), bytes);
+  const auto index = std::span(found).subspan(kEmbeddedIndexAt, bytes);
   if (digest_of(index).hex() != digest) return;
   std::copy(index.begin(), index.end(), head.begin() + kEmbeddedIndexAt);
   info.digests = decode_tile_index({reinterpret_cast<const char*>(index.data()), bytes});

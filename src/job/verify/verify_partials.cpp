@@ -28,7 +28,7 @@ Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& 
 bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int64_t row,
                 std::span<const SoftmaxPartial> partials) {
   const RowRange items = info.grid.items(tile.column);
-  std::vector<float> cosines(static_cast<std::size_t>(items.size()));
+  std::vector<float> cosines(items.size());
   files.read(tile, cosines, row * info.grid.tile().items);
   // cosines with an empty item count as 0
   if (info.has_nan_rows) {
@@ -53,13 +53,12 @@ bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int6
 
 bool rows_agree(TileFiles& files, const ResultInfo& info, TileId tile,
                 std::span<const SoftmaxPartial> partials) {
-  const auto rows = static_cast<std::uint64_t>(info.grid.queries(tile.row).size());
-  const auto blocks = static_cast<std::size_t>(FineGrid(info.grid).columns_of_a_tile());
-  const auto number = static_cast<std::uint64_t>(info.grid.number(tile));
+  const std::uint64_t rows = info.grid.queries(tile.row).size();
+  const std::size_t blocks = FineGrid(info.grid).columns_of_a_tile();
+  const std::uint64_t number = info.grid.number(tile);
   for (std::uint64_t k = 0; k < kRowsOfATile; ++k) {
     const std::size_t row = mix(number, k) % rows;
-    if (!row_agrees(files, info, tile, static_cast<std::int64_t>(row),
-                    partials.subspan(row * blocks, blocks))) {
+    if (!row_agrees(files, info, tile, row, partials.subspan(row * blocks, blocks))) {
       return false;
     }
   }
@@ -69,7 +68,7 @@ bool rows_agree(TileFiles& files, const ResultInfo& info, TileId tile,
 /// Reads the partials of every tile; returns the tiles that could be read.
 std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& tiles,
                                            const ResultInfo& info, Verdict& verdict) {
-  std::vector<SoftmaxPartial> some(static_cast<std::size_t>(partials_per_tile(info.grid)));
+  std::vector<SoftmaxPartial> some(partials_per_tile(info.grid));
   std::vector<std::int64_t> whole;
   std::set<TileId> damaged;  // whose cosines are not trusted
   for (const Damage& damage : verdict.damage)
@@ -78,8 +77,8 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
     const TileId tile = info.grid.id(number);
     if (info.readable[part_of(info.parts.layouts, tile.column)] == 0) continue;
     const auto digest = partials.digest_of_whole(tile);
-    const bool published = info.parts.has_matrix() || info.digests.empty() ||
-                           digest == info.digests[static_cast<std::size_t>(number)];
+    const bool published =
+        info.parts.has_matrix() || info.digests.empty() || digest == info.digests[number];
     if (!digest || !published) {
       verdict.damage.push_back(damaged_partials(
           info, tile, "softmax partials of the tile differ from what was published"));

@@ -30,8 +30,7 @@ void verify_group(const ResultInfo& info, std::span<const std::int64_t> tiles,
   for (const TileFinding& finding : findings)
     group.push_back(finding.digest);
   const bool whole =
-      info.digests.empty() ||
-      digest_of_group(group) == info.digests[static_cast<std::size_t>(tiles.front() / info.group)];
+      info.digests.empty() || digest_of_group(group) == info.digests[tiles.front() / info.group];
   for (std::size_t t = 0; t < tiles.size(); ++t) {
     const TileId id = info.grid.id(tiles[t]);
     const std::int64_t others = findings[t].outside - findings[t].explained;
@@ -64,7 +63,7 @@ void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict
     verdict.tiles += std::ssize(tiles);
     for (const TileFinding& finding : findings)
       explained += finding.explained;
-    for (std::size_t i = 0; i < tiles.size(); i += static_cast<std::size_t>(info.group)) {
+    for (std::size_t i = 0; i < tiles.size(); i += info.group) {
       const std::size_t size = std::min(tiles.size() - i, static_cast<std::size_t>(info.group));
       verify_group(info, std::span(tiles).subspan(i, size), std::span(findings).subspan(i, size),
                    verdict);

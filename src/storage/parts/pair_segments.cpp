@@ -33,14 +33,13 @@ std::int64_t body_bytes(std::int64_t rows, std::int64_t pairs) {
 
 Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
   Hasher hasher;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, kBytesAtOnce)));
+  std::vector<std::byte> buffer(std::min(bytes, kBytesAtOnce));
   while (bytes > 0) {
-    const auto piece =
-        std::span(buffer).first(static_cast<std::size_t>(std::min(bytes, kBytesAtOnce)));
+    const auto piece = std::span(buffer).first(std::min(bytes, kBytesAtOnce));
     file.read(piece, at);
     hasher.update(piece);
-    at += static_cast<std::int64_t>(piece.size());
-    bytes -= static_cast<std::int64_t>(piece.size());
+    at += piece.size();
+    bytes -= piece.size();
   }
   return hasher.digest();
 }
@@ -58,7 +57,7 @@ bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& 
 template <class Visit>
 void for_each_segment(const File& file, const Digest& plan, const TileGrid& grid, Visit&& visit) {
   const std::int64_t size = file.size();
-  constexpr auto kHeaderBytes = static_cast<std::int64_t>(sizeof(SegmentHeader));
+  constexpr std::int64_t kHeaderBytes = sizeof(SegmentHeader);
   for (std::int64_t at = 0; at + kHeaderBytes <= size;) {
     SegmentHeader header;
     file.read(std::as_writable_bytes(std::span(&header, 1)), at);
@@ -94,7 +93,7 @@ std::set<std::int64_t> tiles_with_segments(FileCalls& calls, const std::vector<s
 
 void PairSegment::clear(std::int64_t number, std::int64_t rows) {
   tile = number;
-  counts.assign(static_cast<std::size_t>(rows), 0);
+  counts.assign(rows, 0);
   items.clear();
   scores.clear();
 }
@@ -102,7 +101,7 @@ void PairSegment::clear(std::int64_t number, std::int64_t rows) {
 void PairSegment::add_mirror_image(RowRange queries, RowRange item_rows) {
   const std::size_t rows = counts.size();
   const std::size_t pairs = items.size();
-  counts.resize(rows + static_cast<std::size_t>(item_rows.size()));
+  counts.resize(rows + item_rows.size());
   const auto for_each = [&](auto&& take) {
     std::size_t at = 0;
     for (std::uint32_t row = 0; row < rows; ++row) {
@@ -146,18 +145,18 @@ void PairSegmentFile::append(const PairSegment& segment) {
   header.digest_high = digest.high;
   header.digest_low = digest.low;
   header.crc = crc_of_record(header);
-  std::int64_t at = end_.fetch_add(static_cast<std::int64_t>(sizeof header) +
-                                   body_bytes(header.rows, header.pairs));
+  std::int64_t at =
+      end_.fetch_add(std::int64_t{sizeof header} + body_bytes(header.rows, header.pairs));
   for (const auto bytes : {std::as_bytes(std::span(&header, 1)), bytes_of(segment.counts),
                            bytes_of(segment.items), bytes_of(segment.scores)}) {
     file_.write(bytes, at);
-    at += static_cast<std::int64_t>(bytes.size());
+    at += bytes.size();
   }
 }
 
 PairSegments::PairSegments(FileCalls& calls, const std::vector<std::string>& paths,
                            const Digest& plan, const TileGrid& grid)
-    : places_(static_cast<std::size_t>(grid.count()), PairSegmentPlace{0, 0, -1, 0}) {
+    : places_(grid.count(), PairSegmentPlace{0, 0, -1, 0}) {
   for (const std::string& path : paths) {
     files_.push_back(File::open(calls, path, O_RDONLY | O_NOFOLLOW));
     scan(files_.size() - 1, plan, grid);
@@ -168,7 +167,7 @@ void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& gr
   for_each_segment(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
-      places_[static_cast<std::size_t>(header.tile)] = {file, at, header.rows, header.pairs};
+      places_[header.tile] = {file, at, header.rows, header.pairs};
     }
   });
 }
@@ -182,8 +181,7 @@ std::int64_t PairSegments::pairs() const {
 
 std::vector<std::uint32_t> PairSegments::counts(std::int64_t tile) const {
   const PairSegmentPlace& segment = place(tile);
-  std::vector<std::uint32_t> counts(
-      static_cast<std::size_t>(std::max<std::int64_t>(segment.rows, 0)));
+  std::vector<std::uint32_t> counts(std::max<std::int64_t>(segment.rows, 0));
   if (!counts.empty()) {
     files_[segment.file].read(std::as_writable_bytes(std::span(counts)), segment.at);
   }

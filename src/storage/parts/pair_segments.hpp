@@ -76,10 +76,8 @@ class PairSegments {
   PairSegments(FileCalls& calls, const std::vector<std::string>& paths, const Digest& plan,
                const TileGrid& grid);
 
-  bool has(std::int64_t tile) const { return places_[static_cast<std::size_t>(tile)].rows >= 0; }
-  const PairSegmentPlace& place(std::int64_t tile) const {
-    return places_[static_cast<std::size_t>(tile)];
-  }
+  bool has(std::int64_t tile) const { return places_[tile].rows >= 0; }
+  const PairSegmentPlace& place(std::int64_t tile) const { return places_[tile]; }
   std::int64_t pairs() const;
   std::vector<std::uint32_t> counts(std::int64_t tile) const;
   /// Reads the pairs of a tile from pair number `first`, as many as `items` has room for.

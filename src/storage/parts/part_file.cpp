@@ -20,12 +20,11 @@ namespace {
 constexpr std::int64_t kMostChunkBytes = (std::int64_t{1} << 32) - 1;  // limit of HDF5
 
 h5::Extent extent_of_part(const TileGrid& grid, const PartLayout& layout) {
-  return {static_cast<hsize_t>(grid.shape().queries),
-          static_cast<hsize_t>(items_of(layout, grid).size())};
+  return h5::extent(grid.shape().queries, items_of(layout, grid).size());
 }
 
 h5::Extent chunk_of_grid(const TileGrid& grid) {
-  return {static_cast<hsize_t>(grid.tile().queries), static_cast<hsize_t>(grid.tile().items)};
+  return h5::extent(grid.tile().queries, grid.tile().items);
 }
 
 /// Whether the tiles are where the layout expects them in HDF5. The chunks of a fixed-size dataset
@@ -157,7 +156,7 @@ std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_co
       layouts.begin(), layouts.end(),
       [&](const PartLayout& layout) { return layout.tile_columns.end <= tile_column; });
   BULKSIM_EXPECT(after != layouts.end());
-  return static_cast<std::size_t>(after - layouts.begin());
+  return after - layouts.begin();
 }
 
 RowRange items_of(const PartLayout& layout, const TileGrid& grid) {
@@ -192,8 +191,7 @@ std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, c
   const ScratchFile described(calls, scratch);
   describe_part(described.path(), grid, layout, attributes);
   const File file = File::open(calls, described.path(), O_RDONLY | O_NOFOLLOW);
-  std::vector<std::byte> head(
-      static_cast<std::size_t>(layout.has_tiles() ? layout.data_offset : file.size()));
+  std::vector<std::byte> head(layout.has_tiles() ? layout.data_offset : file.size());
   file.read(head, 0);
   return head;
 }

@@ -104,7 +104,7 @@ Digest PartialFiles::write(TileId tile, std::span<const SoftmaxPartial> partials
 
 std::optional<Digest> PartialFiles::read_section(TileId tile, std::vector<std::byte>& section) {
   const std::size_t part = part_of(layouts_, tile.column);
-  section.resize(static_cast<std::size_t>(partial_section_bytes(grid_)));
+  section.resize(partial_section_bytes(grid_));
   files_.use(part).file().read(section, offset(part, tile));
   const auto partials = std::span(section).first(section.size() - kDigestBytes);
   const Digest digest = digest_of(partials);

@@ -41,7 +41,7 @@ void write_ids(const File& file, const StringTable& ids, const IdPlace& place) {
   std::vector<char> block;
   if (place.width == 0) return;
   in_pieces({0, place.count}, place.width, [&](RowRange rows) {
-    block.assign(static_cast<std::size_t>(rows.size() * place.width), '\0');
+    block.assign(rows.size() * place.width, '\0');
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const std::string_view id = ids[row];
       std::copy(id.begin(), id.end(), block.begin() + (row - rows.begin) * place.width);
@@ -54,9 +54,9 @@ StringTable load_ids(const File& file, const IdPlace& place, RowRange rows) {
   StringTable ids;
   std::vector<char> block;
   if (place.width == 0) return ids;
-  const auto width = static_cast<std::size_t>(place.width);
+  const std::size_t width = place.width;
   in_pieces(rows, place.width, [&](RowRange some) {
-    block.resize(static_cast<std::size_t>(some.size()) * width);
+    block.resize(some.size() * width);
     file.read(std::as_writable_bytes(std::span(block)), place.at + some.begin * place.width);
     for (std::size_t at = 0; at < block.size(); at += width)
       ids.add({&block[at], ::strnlen(&block[at], width)});

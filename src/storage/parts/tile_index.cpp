@@ -49,7 +49,7 @@ std::vector<Digest> decode_tile_index(const std::string& bytes) {
     throw not_a_tile_index("its header counts " + std::to_string(count) + " tiles, but it has " +
                            std::to_string(bytes.size()) + " bytes");
   }
-  std::vector<Digest> tiles(static_cast<std::size_t>(count));
+  std::vector<Digest> tiles(count);
   for (std::int64_t i = 0; i < count; ++i) {
     const char* entry = bytes.data() + kHeaderBytes + i * kDigestBytes;
     std::memcpy(&tiles[i].high, entry, sizeof tiles[i].high);
@@ -67,7 +67,7 @@ Digest digest_of_group(std::span<const Digest> tiles) {
 }
 
 std::string encode_embedded_index(const std::vector<Digest>& tiles) {
-  const auto size = static_cast<std::size_t>(tiles_of_a_digest(std::ssize(tiles)));
+  const std::size_t size = tiles_of_a_digest(std::ssize(tiles));
   std::vector<Digest> groups;
   for (std::size_t first = 0; first < tiles.size(); first += size) {
     groups.push_back(

@@ -22,15 +22,15 @@ class NanCount {
       : width_(grid.tile().items),
         queries_(grid.queries(tile.row).size()),
         items_(grid.items(tile.column).size()),
-        rows_(static_cast<std::size_t>(grid.tile().queries)),
-        columns_(static_cast<std::size_t>(grid.tile().items)) {}
+        rows_(grid.tile().queries),
+        columns_(grid.tile().items) {}
 
   void add(std::int64_t first_cell, std::span<const float> values) {
     for (std::size_t at = 0; at < values.size(); ++at) {
       if (!std::isnan(values[at])) continue;
       const std::int64_t cell = first_cell + static_cast<std::int64_t>(at);
-      ++rows_[static_cast<std::size_t>(cell / width_)];
-      ++columns_[static_cast<std::size_t>(cell % width_)];
+      ++rows_[cell / width_];
+      ++columns_[cell % width_];
     }
   }
 
@@ -57,7 +57,7 @@ TileFinding inspect_tile(TileFiles& files, const TileGrid& grid, std::int64_t nu
   Hasher hasher;
   for (std::int64_t cell = 0; cell < grid.tile().cells(); cell += std::ssize(buffer)) {
     const auto count = std::min(grid.tile().cells() - cell, std::ssize(buffer));
-    const auto some = std::span(buffer).first(static_cast<std::size_t>(count));
+    const auto some = std::span(buffer).first(count);
     files.read(grid.id(number), some, cell);
     hasher.update(std::as_bytes(some));
     const std::int64_t outside = count_outside(some, most);
@@ -87,8 +87,7 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      std::vector<float> buffer(
-          static_cast<std::size_t>(std::min(kCellsAtOnce, grid.tile().cells())));
+      std::vector<float> buffer(std::min(kCellsAtOnce, grid.tile().cells()));
       for (std::size_t at = next++; at < tiles.size(); at = next++)
         findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
     } catch (...) {

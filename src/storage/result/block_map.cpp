@@ -37,7 +37,7 @@ struct Scalars {
 template <class T>
 std::vector<T> read(const h5::File& file, const char* name, h5::Element element,
                     std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
+  std::vector<T> values(count);
   h5::read_array(file, std::string(kGroup) + "/" + name, element, values.size(), values.data());
   return values;
 }

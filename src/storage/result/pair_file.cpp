@@ -78,8 +78,8 @@ PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const 
   if (layout == PairLayout::kCsr) {
     write_text(file, group, "encoding-type", "csr_matrix");
     write_text(file, group, "encoding-version", "0.1.0");
-    offsets_at = h5::create_array(file, group + "/indptr", h5::Element::kInt64,
-                                  {static_cast<hsize_t>(extent.row_offsets.size())});
+    offsets_at =
+        h5::create_array(file, group + "/indptr", h5::Element::kInt64, {extent.row_offsets.size()});
   } else {
     dimensions = {static_cast<hsize_t>(extent.shape.queries), static_cast<hsize_t>(extent.width)};
     arrays = {"/items", "/scores"};

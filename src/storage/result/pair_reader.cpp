@@ -21,7 +21,7 @@ h5::Dataset open_array(const h5::File& file, const std::string& name, const std:
 
 std::int64_t size_of(const h5::Dataset& array) {
   const h5::Dataspace space(H5Dget_space(array.get()), "inspect an array", ExitCode::kDataError);
-  return static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  return H5Sget_simple_extent_npoints(space.get());
 }
 
 MatrixShape shape_of(const h5::File& file, const std::string& group, const std::string& path) {
@@ -72,7 +72,7 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
       open_array(file, group + (layout == PairLayout::kCsr ? "/indices" : "/items"), place);
   h5::Dataset scores =
       open_array(file, group + (layout == PairLayout::kCsr ? "/data" : "/scores"), place);
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(shape.queries) + 1);
+  std::vector<std::int64_t> offsets(shape.queries + 1);
   if (layout == PairLayout::kCsr) {
     const h5::Dataset indptr = open_array(file, group + "/indptr", place);
     if (size_of(indptr) != std::ssize(offsets))
@@ -104,27 +104,27 @@ PairLayout PairFileReader::layout() const {
 }
 
 std::int64_t PairFileReader::places(RowRange queries) const {
-  return impl_->offsets[static_cast<std::size_t>(queries.end)] -
-         impl_->offsets[static_cast<std::size_t>(queries.begin)];
+  return impl_->offsets[queries.end] - impl_->offsets[queries.begin];
 }
 
 void PairFileReader::read(RowRange queries, std::vector<std::int64_t>& items,
                           std::vector<float>& scores) const {
   const std::int64_t count = places(queries);
-  items.resize(static_cast<std::size_t>(count));
-  scores.resize(static_cast<std::size_t>(count));
+  items.resize(count);
+  scores.resize(count);
   if (count == 0) return;
   const std::int64_t width = count / queries.size();
   std::array<hsize_t, 2> start{};
   std::array<hsize_t, 2> extent{};
   int rank = 1;
   if (impl_->layout == PairLayout::kCsr) {
-    start[0] = static_cast<hsize_t>(impl_->offsets[static_cast<std::size_t>(queries.begin)]);
-    extent[0] = static_cast<hsize_t>(count);
+    start[0] = impl_->offsets[queries.begin];
+    extent[0] = count;
   } else {
     rank = 2;
-    start[0] = static_cast<hsize_t>(queries.begin);
-    extent = {static_cast<hsize_t>(queries.size()), static_cast<hsize_t>(width)};
+    start[0] = queries.begin;
+    extent[0] = queries.size();
+    extent[1] = width;
   }
   const auto read_into = [&](const h5::Dataset& array, hid_t type, void* to) {
     const h5::Dataspace there(H5Dget_space(array.get()), "inspect an array");
@@ -151,7 +151,7 @@ void PairFileReader::for_each_row(const TakeRow& take) const {
     read(band, items, scores);
     std::size_t at = 0;
     for (std::int64_t query = band.begin; query < band.end; ++query) {
-      const auto count = static_cast<std::size_t>(places({query, query + 1}));
+      const std::size_t count = places({query, query + 1});
       take(query, std::span(items).subspan(at, count), std::span(scores).subspan(at, count));
       at += count;
     }

@@ -35,8 +35,7 @@ ValueType type_of(const std::vector<PartLayout>& layouts) {
 IdPlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
                        const std::vector<h5::Source>& sources, const FileAttributes& attributes,
                        IdWidths widths, const BlockMap* blocks) {
-  const h5::Extent extent{static_cast<hsize_t>(grid.shape().queries),
-                          static_cast<hsize_t>(grid.shape().items)};
+  const h5::Extent extent = h5::extent(grid.shape().queries, grid.shape().items);
   h5::File file = h5::create_file(path);
   h5::write_attributes(file, attributes);
   if (!sources.empty()) {

@@ -46,8 +46,8 @@ TileShape tile_shape(const FileAttributes& attributes, const std::string& file) 
 void describe_sources(const h5::Dataset& view, const std::string& file, Description& result) {
   std::int64_t column = 0;
   for (const h5::Source& source : h5::sources_of(view, file)) {
-    const auto begin = static_cast<std::int64_t>(source.begin);
-    const auto end = static_cast<std::int64_t>(source.end);
+    const std::int64_t begin = source.begin;
+    const std::int64_t end = source.end;
     const RowRange columns{column, divide_up(end, result.grid.tile().items)};
     result.layouts.push_back(plan_part(result.grid, columns, source.dataset, {}, result.type));
     result.paths.push_back(parent_of(file) + "/" + source.file);
@@ -155,14 +155,14 @@ std::vector<float> SimilarityReader::read(RowRange queries, RowRange items) cons
   BULKSIM_EXPECT(0 <= queries.begin && queries.end <= grid.shape().queries);
   BULKSIM_EXPECT(0 <= items.begin && items.end <= grid.shape().items);
   const TileShape tile = grid.tile();
-  std::vector<float> block(static_cast<std::size_t>(queries.size() * items.size()));
+  std::vector<float> block(queries.size() * items.size());
   auto to = block.begin();
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
     for (std::int64_t item = items.begin; item < items.end;) {
       const TileId id{query / tile.queries, item / tile.items};
       const std::int64_t end = std::min(items.end, grid.items(id.column).end);
       const std::int64_t cell = query % tile.queries * tile.items + item % tile.items;
-      impl_->tiles.read(id, std::span(&*to, static_cast<std::size_t>(end - item)), cell);
+      impl_->tiles.read(id, std::span(&*to, end - item), cell);
       to += end - item;
       item = end;
     }

@@ -80,8 +80,8 @@ void Journal::append(int kind, std::int64_t number, const Digest& digest) {
   Record record;
   record.kind = static_cast<std::uint16_t>(kind);
   record.plan = owner_.plan.low;
-  record.attempt = static_cast<std::uint32_t>(owner_.attempt);
-  record.rank = static_cast<std::uint32_t>(owner_.rank);
+  record.attempt = owner_.attempt;
+  record.rank = owner_.rank;
   record.number = number;
   record.high = digest.high;
   record.low = digest.low;
@@ -102,8 +102,8 @@ JournalContent read_journal(FileCalls& calls, const std::string& path, const Dig
       ++content.torn;
       continue;
     }
-    content.attempt = static_cast<int>(record->attempt);
-    content.rank = static_cast<int>(record->rank);
+    content.attempt = record->attempt;
+    content.rank = record->rank;
     switch (record->kind) {
       case kTile:
         content.tiles.push_back({record->number, {record->high, record->low}, Trust::kWritten});

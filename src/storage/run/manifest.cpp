@@ -96,11 +96,10 @@ ManifestFile describe_file(FileCalls& calls, const std::string& root, const std:
   const std::int64_t bytes = file.size();
   if (digest_bytes == -1) digest_bytes = bytes;
   Hasher hasher;
-  std::vector<std::byte> block(
-      static_cast<std::size_t>(std::min(digest_bytes, std::int64_t{1} << 20)));
+  std::vector<std::byte> block(std::min(digest_bytes, std::int64_t{1} << 20));
   for (std::int64_t at = 0; at < digest_bytes;) {
     const auto count = std::min(digest_bytes - at, std::ssize(block));
-    const auto some = std::span(block).first(static_cast<std::size_t>(count));
+    const auto some = std::span(block).first(count);
     file.read(some, at);
     hasher.update(some);
     at += count;

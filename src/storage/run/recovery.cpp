@@ -63,7 +63,7 @@ std::vector<std::int64_t> rehash(FileCalls& calls, const TileGrid& grid, const P
                                  Recovery& recovery) {
   auto damaged = damaged_tiles(calls, grid, parts, tiles, recovery.digests, threads);
   for (const std::int64_t tile : damaged)
-    recovery.done[static_cast<std::size_t>(tile)] = 0;
+    recovery.done[tile] = 0;
   recovery.rehashed += std::ssize(tiles);
   recovery.damaged += std::ssize(damaged);
   return damaged;
@@ -85,7 +85,7 @@ std::int64_t Recovery::done_count() const {
 std::vector<std::int64_t> Recovery::to_do() const {
   std::vector<std::int64_t> tiles;
   for (std::size_t tile = 0; tile < done.size(); ++tile) {
-    if (done[tile] == 0) tiles.push_back(static_cast<std::int64_t>(tile));
+    if (done[tile] == 0) tiles.push_back(tile);
   }
   return tiles;
 }
@@ -93,8 +93,8 @@ std::vector<std::int64_t> Recovery::to_do() const {
 Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, const PartSet& parts,
                  const std::vector<std::string>& journals, int threads) {
   Recovery recovery;
-  recovery.digests.resize(static_cast<std::size_t>(grid.count()));
-  recovery.done.resize(static_cast<std::size_t>(grid.count()));
+  recovery.digests.resize(grid.count());
+  recovery.done.resize(grid.count());
   std::vector<char> there(parts.layouts.size());
   for (std::size_t part = 0; part < there.size(); ++part) {
     there[part] = resume(calls, grid, parts, part) ? 1 : 0;
@@ -111,11 +111,11 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
   for (const auto& [tile, record] : records) {
     const std::size_t part = part_of_tile(tile);
     if (record.trust == Trust::kLost || there[part] == 0) continue;
-    recovery.digests[static_cast<std::size_t>(tile)] = record.digest;
-    recovery.done[static_cast<std::size_t>(tile)] = 1;
+    recovery.digests[tile] = record.digest;
+    recovery.done[tile] = 1;
     if (record.trust == Trust::kWritten || is_small) {
       suspects.push_back(tile);
-    } else if (mix(journals.size(), static_cast<std::uint64_t>(tile)) % kTilesPerSample == 0) {
+    } else if (mix(journals.size(), tile) % kTilesPerSample == 0) {
       sample.push_back(tile);
     } else {
       durable[part].push_back(tile);
@@ -128,7 +128,7 @@ Recovery recover(FileCalls& calls, const Digest& plan, const TileGrid& grid, con
   for (const std::int64_t tile : check(sample))
     check(std::exchange(durable[part_of_tile(tile)], {}));
   for (const auto& [tile, record] : records) {
-    if (recovery.done[static_cast<std::size_t>(tile)] == 0) recovery.dropped.push_back(tile);
+    if (recovery.done[tile] == 0) recovery.dropped.push_back(tile);
   }
   return recovery;
 }
@@ -148,8 +148,7 @@ std::vector<std::int64_t> damaged_tiles(FileCalls& calls, const TileGrid& grid,
     auto partials = std::optional(Digest{});
     if (parts.has_partials()) partials = files.digest_of_whole(grid.id(tiles[i]));
     if (partials && !parts.has_matrix()) findings[i].digest = *partials;
-    const bool whole =
-        partials && findings[i].digest == digests[static_cast<std::size_t>(tiles[i])];
+    const bool whole = partials && findings[i].digest == digests[tiles[i]];
     if (!whole) damaged.push_back(tiles[i]);
   }
   return damaged;

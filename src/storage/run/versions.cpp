@@ -124,7 +124,7 @@ std::string current_version(FileCalls& calls, const std::string& output) {
     if (errno == ENOENT || errno == ENOTDIR || errno == EINVAL) return "";
     throw system_error("read", output + "/CURRENT", errno);
   }
-  const std::string_view text(target.data(), static_cast<std::size_t>(length));
+  const std::string_view text(target.data(), length);
   if (!text.starts_with(kVersions)) return "";
   const std::string name(text.substr(kVersions.size()));
   return version_number(name) > 0 && name.find('/') == std::string::npos ? name : "";
@@ -181,7 +181,7 @@ Removal retire_versions(FileCalls& calls, const std::string& output, std::int64_
   const std::vector<Version> versions = list_versions(calls, output);
   const auto surplus = std::max<std::int64_t>(std::ssize(versions) - keep, 0);
   for (std::int64_t i = 0; i < surplus && watch.seconds() < seconds; ++i) {
-    const Version& version = versions[static_cast<std::size_t>(i)];
+    const Version& version = versions[i];
     if (version.current) continue;
     run_step(removal, version.name, [&] {
       move_to_trash(calls, output, version.name);

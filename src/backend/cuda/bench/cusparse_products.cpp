@@ -83,9 +83,9 @@ class DeviceCsr {
     const std::int64_t count = bounds[1] - bounds[0];
     const auto columns = download_all(columns_.data() + bounds[0], count, stream);
     const auto values = download_all(values_.data() + bounds[0], count, stream);
-    std::vector<float> dense(static_cast<std::size_t>(width_));
+    std::vector<float> dense(width_);
     for (std::size_t at = 0; at < columns.size(); ++at)
-      dense[static_cast<std::size_t>(columns[at])] = values[at];
+      dense[columns[at]] = values[at];
     return dense;
   }
 
@@ -148,7 +148,7 @@ class Spmm final : public CusparseProduct {
         calls.spmm_bytes(handle_.get(), kAsIs, kAsIs, &kOne, items_.get(), panel_.get(), &kZero,
                          product_.get(), CUDA_R_32F, CUSPARSE_SPMM_CSR_ALG2, &bytes),
         "size SpMM");
-    scratch_.reserve(static_cast<std::int64_t>(bytes));
+    scratch_.reserve(bytes);
     handle_.expect(
         calls.spmm_prepare(handle_.get(), kAsIs, kAsIs, &kOne, items_.get(), panel_.get(), &kZero,
                            product_.get(), CUDA_R_32F, CUSPARSE_SPMM_CSR_ALG2, scratch_.data()),
@@ -165,15 +165,12 @@ class Spmm final : public CusparseProduct {
 
  private:
   void fill_panel(const FloatRows& queries) {
-    std::vector<float> panel(static_cast<std::size_t>(panel_.values().size()));
+    std::vector<float> panel(panel_.values().size());
     const std::int64_t width = queries.rows();
     for (std::int64_t query = 0; query < width; ++query) {
-      const auto end =
-          static_cast<std::size_t>(queries.offsets[static_cast<std::size_t>(query + 1)]);
-      for (auto at = static_cast<std::size_t>(queries.offsets[static_cast<std::size_t>(query)]);
-           at < end; ++at) {
-        panel[static_cast<std::size_t>(queries.col_indices[at] * width + query)] =
-            queries.values[at];
+      const std::size_t end = queries.offsets[query + 1];
+      for (std::size_t at = queries.offsets[query]; at < end; ++at) {
+        panel[queries.col_indices[at] * width + query] = queries.values[at];
       }
     }
     upload_into(panel, panel_.values(), stream_);
@@ -216,7 +213,7 @@ class Spgemm final : public CusparseProduct {
             action);
       };
       call(nullptr);
-      scratch.reserve(static_cast<std::int64_t>(bytes));
+      scratch.reserve(bytes);
       call(scratch.data());
     };
     run(calls.spgemm_estimate, estimate_, "estimate SpGEMM");
@@ -246,18 +243,17 @@ class Spgemm final : public CusparseProduct {
 FloatRows FloatRows::transposed() const {
   FloatRows to;
   to.columns = rows();
-  to.offsets.assign(static_cast<std::size_t>(columns + 1), 0);
+  to.offsets.assign(columns + 1, 0);
   to.col_indices.resize(col_indices.size());
   to.values.resize(values.size());
   for (const std::int32_t column : col_indices)
-    ++to.offsets[static_cast<std::size_t>(column) + 1];
+    ++to.offsets[column + 1];
   std::partial_sum(to.offsets.begin(), to.offsets.end(), to.offsets.begin());
   std::vector<std::int32_t> next(to.offsets);
   for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
-    const auto end = static_cast<std::size_t>(offsets[row + 1]);
-    for (auto at = static_cast<std::size_t>(offsets[row]); at < end; ++at) {
-      const auto place =
-          static_cast<std::size_t>(next[static_cast<std::size_t>(col_indices[at])]++);
+    const std::size_t end = offsets[row + 1];
+    for (std::size_t at = offsets[row]; at < end; ++at) {
+      const std::size_t place = next[col_indices[at]]++;
       to.col_indices[place] = static_cast<std::int32_t>(row);
       to.values[place] = values[at];
     }

@@ -16,7 +16,7 @@ struct FloatRows {
   std::vector<std::int32_t> col_indices;
   std::vector<float> values;
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  std::int64_t rows() const { return std::ssize(offsets) - 1; }
   /// Columns become rows.
   FloatRows transposed() const;
 };

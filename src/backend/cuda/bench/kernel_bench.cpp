@@ -30,10 +30,9 @@ double median(std::vector<double> values) {
 QuantizedRows first_rows(const QuantizedRows& rows, std::int64_t count) {
   QuantizedRows first;
   first.columns = rows.columns;
-  const auto size = static_cast<std::size_t>(std::min(count, rows.rows()));
-  const auto entries = static_cast<std::ptrdiff_t>(rows.row_offsets[size]);
-  first.row_offsets.assign(rows.row_offsets.begin(),
-                           rows.row_offsets.begin() + static_cast<std::ptrdiff_t>(size) + 1);
+  const std::size_t size = std::min(count, rows.rows());
+  const std::ptrdiff_t entries = rows.row_offsets[size];
+  first.row_offsets.assign(rows.row_offsets.begin(), rows.row_offsets.begin() + size + 1);
   first.col_indices.assign(rows.col_indices.begin(), rows.col_indices.begin() + entries);
   first.values.assign(rows.values.begin(), rows.values.begin() + entries);
   return first;
@@ -184,15 +183,14 @@ class KernelBench {
                   const std::function<std::vector<float>(std::int64_t item)>& row_of) const {
     double largest = 0.0;
     for (std::int64_t row = 0; row < kCheckedRows; ++row) {
-      const auto item = static_cast<std::int64_t>(mix(7, static_cast<std::uint64_t>(row)) %
-                                                  static_cast<std::uint64_t>(few_items_.rows()));
+      const auto item =
+          static_cast<std::int64_t>(mix(7, row) % static_cast<std::uint64_t>(few_items_.rows()));
       const std::vector<float> scores = row_of(item);
       for (std::int64_t query = 0; query < queries.rows(); ++query) {
         const float exact = to_cosine(exact_sum(queries, query, few_items_, item),
                                       inverse_one(options_.arithmetic));
-        largest = std::max(largest,
-                           std::abs(static_cast<double>(exact) -
-                                    static_cast<double>(scores[static_cast<std::size_t>(query)])));
+        largest = std::max(
+            largest, std::abs(static_cast<double>(exact) - static_cast<double>(scores[query])));
       }
     }
     return largest;

@@ -10,8 +10,8 @@ constexpr unsigned kItems = 32;  // per block: neighbours write to the same line
 constexpr unsigned kQueries = 8;
 
 __global__ void merge_kernel(MergeRows queries, MergeRows items, float inverse_one, float* values) {
-  const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * kItems + threadIdx.x;
-  const std::int64_t query = static_cast<std::int64_t>(blockIdx.y) * kQueries + threadIdx.y;
+  const std::int64_t item = std::int64_t{blockIdx.x} * kItems + threadIdx.x;
+  const std::int64_t query = std::int64_t{blockIdx.y} * kQueries + threadIdx.y;
   if (item >= items.rows || query >= queries.rows) return;
   std::int64_t q = __ldg(queries.offsets + query);
   std::int64_t i = __ldg(items.offsets + item);

@@ -80,10 +80,9 @@ std::int64_t ScoreBench::failed_identities() {
   std::int64_t failed = 0;
   for (std::int64_t column = 0; column < grid_.columns(); ++column) {
     const RowRange items = grid_.items(column);
-    launch_column_sums(
-        slot_.view(), blocks_.grid, item_rows_.row_offsets[static_cast<std::size_t>(items.begin)],
-        item_rows_.row_offsets[static_cast<std::size_t>(items.end)], column * blocks_of(grid_),
-        blocks_of(grid_), queries_.view().labels, column_sums_.data(), stream_);
+    launch_column_sums(slot_.view(), blocks_.grid, item_rows_.row_offsets[items.begin],
+                       item_rows_.row_offsets[items.end], column * blocks_of(grid_),
+                       blocks_of(grid_), queries_.view().labels, column_sums_.data(), stream_);
     for (std::int64_t row = 0; row < grid_.rows(); row += kGroupTiles) {
       const TileGroup group = group_of(column, row);
       launch(group);
@@ -107,7 +106,7 @@ double ScoreBench::largest_error() {
     const RowRange items = grid_.items(column);
     for (const Cell& cell :
          sampled_cells(grid_.number({row, column}), queries.size(), items.size())) {
-      const float got = values[static_cast<std::size_t>(cell.row * grid_.tile().items + cell.item)];
+      const float got = values[cell.row * grid_.tile().items + cell.item];
       const float want = to_cosine(
           exact_sum(query_rows_, queries.begin + cell.row, item_rows_, items.begin + cell.item),
           inverse_one(arithmetic_));

@@ -12,7 +12,7 @@ namespace bulksim::cuda {
 template <class T>
 void upload_into(const std::vector<T>& values, const DeviceBuffer<T>& buffer,
                  const Stream& stream) {
-  const auto count = static_cast<std::int64_t>(values.size());
+  const std::int64_t count = values.size();
   if (count == 0) return;
   const PinnedBuffer<T> staged(count);
   std::copy(values.begin(), values.end(), staged.data());
@@ -23,7 +23,7 @@ void upload_into(const std::vector<T>& values, const DeviceBuffer<T>& buffer,
 /// The same, to new memory.
 template <class T>
 DeviceBuffer<T> upload_all(const std::vector<T>& values, const Stream& stream) {
-  DeviceBuffer<T> buffer(static_cast<std::int64_t>(values.size()));
+  DeviceBuffer<T> buffer(std::ssize(values));
   upload_into(values, buffer, stream);
   return buffer;
 }

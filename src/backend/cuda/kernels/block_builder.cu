@@ -21,8 +21,7 @@ struct Entries {
 __global__ void label_kernel(QueryRows queries, std::uint32_t* columns, std::int64_t count) {
   for (std::int64_t at = first_piece(); at < count; at += piece_stride()) {
     const std::uint32_t column = columns[at];
-    const std::int64_t rank =
-        lower_bound(queries.columns, static_cast<std::int64_t>(queries.labels), column);
+    const std::int64_t rank = lower_bound(queries.columns, std::int64_t{queries.labels}, column);
     const bool known = rank < queries.labels && queries.columns[rank] == column;
     columns[at] = known ? queries.label_of[rank] : kNoLabel;
   }
@@ -33,7 +32,7 @@ __global__ void key_kernel(ItemRows rows, std::int64_t count, BlockGrid grid, st
   for (std::int64_t at = first_piece(); at < count; at += piece_stride()) {
     const std::uint32_t label = rows.labels[at];
     const std::int64_t item = row_of_entry(rows.offsets, rows.rows, at);
-    const auto block = static_cast<std::uint64_t>(grid.block_of(item));
+    const std::uint64_t block = grid.block_of(item);
     keys[at] = label == kNoLabel ? end : block * labels + label;
     pairs[at] = make_int2(rows.values[at], grid.place_in_block(item));
   }
@@ -56,7 +55,7 @@ __device__ inline bool begins_list(const Entries& entries, std::int64_t at) {
 __global__ void mark_kernel(Entries entries, std::int64_t words, uint2* look) {
   for (std::int64_t at = first_piece(); at < entries.count; at += piece_stride()) {
     if (!begins_list(entries, at)) continue;
-    const auto block = static_cast<std::int64_t>(entries.keys[at] / entries.labels);
+    const std::int64_t block = entries.keys[at] / entries.labels;
     const auto label = static_cast<std::uint32_t>(entries.keys[at] % entries.labels);
     atomicOr(&look[block * words + label / 32].x, 1U << (label % 32));
   }
@@ -71,7 +70,7 @@ __global__ void rank_kernel(std::int64_t blocks, std::int64_t words, uint2* look
     for (std::int64_t run = 0; run < words; run += kWarp) {
       const std::int64_t word = block * words + run + lane;
       const bool inside = run + lane < words;
-      const auto own = inside ? static_cast<unsigned>(__popc(look[word].x)) : 0U;
+      const auto own = inside ? __popc(look[word].x) : 0U;
       unsigned up_to = own;
       for (unsigned delta = 1; delta < kWarp; delta *= 2) {
         const unsigned other = __shfl_up_sync(kAllLanes, up_to, delta);
@@ -98,7 +97,7 @@ __device__ void spread_list(const int2* from, unsigned length, int2* to) {
     const int bank = bank_of(present, present ? from[run + lane] : int2{});
     for (unsigned b = 0; b < kBanks; ++b) {
       const unsigned members = __ballot_sync(kAllLanes, bank == static_cast<int>(b));
-      if (lane == b) count += static_cast<unsigned>(__popc(members));
+      if (lane == b) count += __popc(members);
     }
   }
   unsigned seen = 0;
@@ -111,7 +110,7 @@ __device__ void spread_list(const int2* from, unsigned length, int2* to) {
       const unsigned members = __ballot_sync(kAllLanes, bank == static_cast<int>(b));
       const auto before = static_cast<unsigned>(__popc(members & ((1U << lane) - 1)));
       if (bank == static_cast<int>(b)) earlier += before;
-      if (lane == b) seen += static_cast<unsigned>(__popc(members));
+      if (lane == b) seen += __popc(members);
     }
     unsigned place = 0;
     for (int b = 0; b < kBanks; ++b) {
@@ -131,12 +130,12 @@ __global__ void list_kernel(Entries entries, ItemBlocks blocks, uint2* lists, in
   for (std::int64_t run = first_piece() / kWarp * kWarp; run < entries.count; run += stride) {
     unsigned begins = __ballot_sync(kAllLanes, begins_list(entries, run + lane));
     for (; begins != 0; begins &= begins - 1) {
-      const std::int64_t at = run + __ffs(static_cast<int>(begins)) - 1;
+      const std::int64_t at = run + __ffs(begins) - 1;
       const std::uint64_t key = entries.keys[at];
       const std::int64_t left = entries.count - at;
       const auto length = static_cast<unsigned>(
           lower_bound(entries.keys + at, left < kBlockItems ? left : kBlockItems, key + 1));
-      const auto block = static_cast<std::int64_t>(key / entries.labels);
+      const std::int64_t block = key / entries.labels;
       const auto label = static_cast<std::uint32_t>(key % entries.labels);
       const std::int64_t base = blocks.first[block];
       if (lane == 0) {

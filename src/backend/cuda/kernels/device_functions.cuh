@@ -21,8 +21,7 @@ __device__ inline unsigned lane_of_thread() {
 __device__ inline unsigned rank_of(const uint2* look, std::uint32_t label) {
   const uint2 word = __ldg(look + label / 32);
   const unsigned bit = 1U << (label % 32);
-  return (word.x & bit) == 0 ? kNotThere
-                             : word.y + static_cast<unsigned>(__popc(word.x & (bit - 1)));
+  return (word.x & bit) == 0 ? kNotThere : word.y + __popc(word.x & (bit - 1));
 }
 
 /// First position in the ascending `sorted` whose element is not below `value`.
@@ -80,10 +79,10 @@ __device__ inline long long warp_largest(long long value) {
 /// First piece and stride of a kernel that processes many equal pieces, one per thread or one per
 /// warp.
 __device__ inline std::int64_t first_piece() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 __device__ inline std::int64_t piece_stride() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  return std::int64_t{gridDim.x} * blockDim.x;
 }
 __device__ inline std::int64_t first_piece_of_warp() {
   return first_piece() / kWarp;

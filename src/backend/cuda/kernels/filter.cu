@@ -13,7 +13,7 @@ __global__ void mark_cells_kernel(TileGroup group, std::int64_t tile_items, Cell
                                   Candidates to) {
   const unsigned lane = lane_of_thread();
   const std::int64_t words = row_words(tile_items);
-  const std::int64_t rows = static_cast<std::int64_t>(group.tiles) * group.tile_queries;
+  const std::int64_t rows = std::int64_t{group.tiles} * group.tile_queries;
   for (std::int64_t index = first_piece_of_warp(); index < rows; index += warp_stride()) {
     const float floor = __ldg(filter.floors + index);
     const float* const values = group.values + index * tile_items;
@@ -28,7 +28,7 @@ __global__ void mark_cells_kernel(TileGroup group, std::int64_t tile_items, Cell
       }
       const unsigned bits = __ballot_sync(kAllLanes, passes);
       if (lane == 0) to.bits[index * words + word] = bits;
-      count += static_cast<unsigned>(__popc(bits));
+      count += __popc(bits);
     }
     if (lane == 0) to.counts[index] = count;
   }
@@ -49,7 +49,7 @@ __device__ inline unsigned sum_before(unsigned value) {
 __global__ void __launch_bounds__(kCountThreads) place_rows_kernel(TileGroup group, Candidates to) {
   BULKSIM_SHARED(unsigned, of_warp, [kWarps]);
   const unsigned warp = threadIdx.x / kWarp;
-  const std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * group.tile_queries;
+  const std::int64_t base = std::int64_t{blockIdx.x} * group.tile_queries;
   unsigned before = 0;
   for (int first = 0; first < group.tile_queries; first += kCountThreads) {
     const int row = first + static_cast<int>(threadIdx.x);
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kCountThreads) place_rows_kernel(TileGroup gro
 __global__ void gather_cells_kernel(TileGroup group, std::int64_t tile_items, Candidates to) {
   const unsigned lane = lane_of_thread();
   const std::int64_t words = row_words(tile_items);
-  const std::int64_t rows = static_cast<std::int64_t>(group.tiles) * group.tile_queries;
+  const std::int64_t rows = std::int64_t{group.tiles} * group.tile_queries;
   for (std::int64_t index = first_piece_of_warp(); index < rows; index += warp_stride()) {
     const std::int64_t tile = index / group.tile_queries;
     if (to.counts[index] == 0 || to.totals[tile] > to.capacity) continue;
@@ -83,7 +83,7 @@ __global__ void gather_cells_kernel(TileGroup group, std::int64_t tile_items, Ca
       const unsigned own = first + lane < words ? to.bits[index * words + first + lane] : 0;
       unsigned filled = __ballot_sync(kAllLanes, own != 0);
       for (; filled != 0; filled &= filled - 1) {
-        const int from = __ffs(static_cast<int>(filled)) - 1;
+        const int from = __ffs(filled) - 1;
         const unsigned bits = __shfl_sync(kAllLanes, own, from);
         if ((bits >> lane & 1U) != 0) {
           const std::int64_t item = (first + from) * kWordCells + lane;
@@ -100,14 +100,13 @@ __global__ void gather_cells_kernel(TileGroup group, std::int64_t tile_items, Ca
 
 void launch_filter(const TileGroup& group, std::int64_t tile_items, const CellFilter& filter,
                    const Candidates& to, const Stream& stream) {
-  const std::int64_t rows = static_cast<std::int64_t>(group.tiles) * group.tile_queries;
+  const std::int64_t rows = std::int64_t{group.tiles} * group.tile_queries;
   if (rows == 0) return;
   const unsigned blocks = blocks_for(rows * kWarp);
   BULKSIM_LAUNCH(mark_cells_kernel, blocks, kPieceThreads, 0, stream.get(), group, tile_items,
                  filter, to);
   check_launch("the kernel that marks cells");
-  BULKSIM_LAUNCH(place_rows_kernel, static_cast<unsigned>(group.tiles), kCountThreads, 0,
-                 stream.get(), group, to);
+  BULKSIM_LAUNCH(place_rows_kernel, group.tiles, kCountThreads, 0, stream.get(), group, to);
   check_launch("the kernel that places rows");
   BULKSIM_LAUNCH(gather_cells_kernel, blocks, kPieceThreads, 0, stream.get(), group, tile_items,
                  to);

@@ -151,10 +151,9 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
                             ? to_cosine(largest_sum(team, valid), group.inverse_one)
                             : 0.0f;
   const BlockExp block_of_row = block_exp(largest, group.exp_scale);
-  float* const row =
-      group.values +
-      (static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row) * grid.tile_items +
-      task.block * kBlockItems;
+  float* const row = group.values +
+                     (std::int64_t{task.tile} * group.tile_queries + task.row) * grid.tile_items +
+                     task.block * kBlockItems;
   PairScore score{group.inverse_one, 0.0, nullptr};
   if (kHas<kOutput, Output::kValues> && group.item_norms != nullptr && task.begin < task.end) {
     score.query_norm = __ldg(group.query_norms + group.first_row[task.tile] + task.row);
@@ -187,8 +186,7 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   group.row_sums[place] = row_sum;
   if (kHas<kOutput, Output::kPartials>) {
     const bool has_partial = task.begin < task.end && valid > 0;
-    const std::int64_t row_of_group =
-        static_cast<std::int64_t>(task.tile) * group.tile_queries + task.row;
+    const std::int64_t row_of_group = std::int64_t{task.tile} * group.tile_queries + task.row;
     SoftmaxPartial& partial = group.partials[row_of_group * group.blocks + task.block];
     partial.largest = has_partial ? in_steps(largest, group.inverse_one) : LLONG_MIN;
     partial.sum = has_partial ? static_cast<long long>(exp_sum) : 0;

@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kPieceThreads)
       }
       for (unsigned found = __ballot_sync(kAllLanes, rank != kNotThere); found != 0;
            found &= found - 1) {
-        const int from = __ffs(static_cast<int>(found)) - 1;
-        const auto row = static_cast<std::int64_t>(__shfl_sync(kAllLanes, rank, from));
+        const int from = __ffs(found) - 1;
+        const std::int64_t row = __shfl_sync(kAllLanes, rank, from);
         const int weight = __shfl_sync(kAllLanes, value, from);
         const int4 queries = __ldg(panel.rows + row * kWarp + lane);
         sum[0] = multiply_add(weight, queries.x, sum[0]);
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kPieceThreads)
     const std::int64_t block = grid.block_of(item) % blocks;
     BULKSIM_UNROLL(4)
     for (int c = 0; c < 4; ++c) {
-      const int query = static_cast<int>(lane) * 4 + c;
+      const int query = lane * 4 + c;
       if (query >= panel.queries) continue;
       sums[((panel.first_row + query) * blocks + block) * kBlockItems + grid.place_in_block(item)] =
           sum[c];

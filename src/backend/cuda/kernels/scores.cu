@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 1)
   const WarpTeam team{reinterpret_cast<longlong2*>(own)};
   auto* const works = reinterpret_cast<Work*>(own + kBlockItems * sizeof(long long));
   const unsigned lane = lane_of_thread();
-  for (int pair = static_cast<int>(lane); pair < kPairs; pair += kWarp)
+  for (int pair = lane; pair < kPairs; pair += kWarp)
     team.take(pair);
   __syncwarp();
   const Wrapping tasks = static_cast<Wrapping>(group.blocks) * static_cast<Wrapping>(group.tiles) *
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kMostLongRowWarps* kWarp, 3)
   unsigned char* const own = shared + warp * kWarpSharedBytes;
   auto* const sums = reinterpret_cast<long long*>(own);
   auto* const works = reinterpret_cast<Work*>(own + kBlockItems * sizeof(long long));
-  for (int i = static_cast<int>(lane_of_thread()); i < kBlockItems; i += kWarp)
+  for (int i = lane_of_thread(); i < kBlockItems; i += kWarp)
     sums[i] = 0;
   __syncwarp();
   const Wrapping number = (static_cast<Wrapping>(blockIdx.x) * gridDim.y + blockIdx.y) *
@@ -90,17 +90,17 @@ void launch(const QueryRows& queries, const ItemBlocks& items, const TileGroup& 
   constexpr int kMostGridZ = 65535;
   const int longest = *std::max_element(group.long_rows, group.long_rows + group.tiles);
   for (int row = 0; row < longest; row += kMostGridZ) {
-    const dim3 grid(static_cast<unsigned>(group.blocks), static_cast<unsigned>(group.tiles),
+    const dim3 grid(static_cast<unsigned>(group.blocks), group.tiles,
                     static_cast<unsigned>(std::min(longest - row, kMostGridZ)));
-    const auto warps = static_cast<unsigned>(shape.long_row_warps);
+    const unsigned warps = shape.long_row_warps;
     BULKSIM_LAUNCH(long_row_kernel<kOutput>, grid, warps * kWarp, warps * kWarpSharedBytes,
                    stream.get(), queries, items, group, row);
     check_launch("the long-row kernel");
   }
   clear(ticket, 1, stream);
-  const auto warps = static_cast<unsigned>(shape.warps);
-  BULKSIM_LAUNCH(score_kernel<kOutput>, static_cast<unsigned>(shape.blocks), warps * kWarp,
-                 warps * kWarpSharedBytes, stream.get(), queries, items, group, ticket);
+  const unsigned warps = shape.warps;
+  BULKSIM_LAUNCH(score_kernel<kOutput>, shape.blocks, warps * kWarp, warps * kWarpSharedBytes,
+                 stream.get(), queries, items, group, ticket);
   check_launch("the score kernel");
 }
 

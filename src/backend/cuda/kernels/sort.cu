@@ -15,7 +15,7 @@ std::int64_t sort_scratch_bytes(std::int64_t count, int bits) {
 
 int sort_by_key(void* scratch, std::int64_t scratch_bytes, const SortBuffers& buffers,
                 std::int64_t count, int bits, const Stream& stream) {
-  auto bytes = static_cast<std::size_t>(scratch_bytes);
+  std::size_t bytes = scratch_bytes;
   cub::DoubleBuffer<std::uint64_t> keys(buffers.keys[0], buffers.keys[1]);
   cub::DoubleBuffer<int2> pairs(buffers.pairs[0], buffers.pairs[1]);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, pairs, count, 0, bits, stream.get()),

@@ -15,7 +15,7 @@ CandidateRows::CandidateRows(std::span<const unsigned> counts,
 bool CandidateRows::are_in_order(std::int64_t items) const {
   if (ends_.back() != candidates_.size()) return false;
   for (std::size_t at = 0; at < ends_.size(); ++at) {
-    const auto cells = row(static_cast<std::int64_t>(at));
+    const auto cells = row(at);
     const bool ascending = std::adjacent_find(cells.begin(), cells.end(), [](auto& a, auto& b) {
                              return a.item >= b.item;
                            }) == cells.end();
@@ -25,7 +25,7 @@ bool CandidateRows::are_in_order(std::int64_t items) const {
 }
 
 std::span<const Candidate> CandidateRows::row(std::int64_t row) const {
-  const auto at = static_cast<std::size_t>(row);
+  const std::size_t at = row;
   const std::size_t begin = at == 0 ? 0 : ends_[at - 1];
   return candidates_.subspan(begin, ends_[at] - begin);
 }

@@ -58,7 +58,7 @@ QuantizedRows rows_of_lengths(std::initializer_list<Column> lengths) {
       rows.col_indices.push_back(column);
       rows.values.push_back(1 << 20);
     }
-    rows.row_offsets.push_back(static_cast<std::int64_t>(rows.values.size()));
+    rows.row_offsets.push_back(std::ssize(rows.values));
   }
   return rows;
 }

@@ -21,7 +21,7 @@ bool same_bits(float a, float b) {
 
 template <class T>
 std::span<const T> part(std::span<T> all, std::int64_t first, std::int64_t count) {
-  return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  return all.subspan(first, count);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Pipeline::Pipeline(const CudaBackendOptions& options, const Device& device, cons
       sink_(sink),
       filter_(filter),
       ring_(options),
-      deliveries_(static_cast<std::size_t>(options.pinned_tiles)),
+      deliveries_(options.pinned_tiles),
       feeder_(options, device, batch, filter),
       recompute_(options, batch, feeder_.queries()) {
   threads_.emplace_back([this](const std::stop_token& token) { guarded([&] { feed(token); }); });
@@ -122,7 +122,7 @@ void Pipeline::write_pairs() {
   for_each_tile([&](const Delivery& delivery, PinnedTile& pinned) {
     const ItemChunk& chunk = *delivery.batch.chunk;
     if (delivery.candidates) {
-      const auto count = static_cast<std::size_t>(*delivery.candidates);
+      const std::size_t count = *delivery.candidates;
       const CandidateRows rows(pinned.counts.view(), pinned.candidates.view().first(count));
       if (candidates_hold(chunk, delivery.tile(), pinned, rows)) {
         write_candidates(*writer, delivery.tile(), rows);

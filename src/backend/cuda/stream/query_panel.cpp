@@ -30,7 +30,7 @@ void fill_look(const std::vector<std::uint32_t>& labels, const PinnedBuffer<uint
   unsigned before = 0;
   for (std::int64_t word = 0; word < look.size(); ++word) {
     look.data()[word].y = before;
-    before += static_cast<unsigned>(std::popcount(look.data()[word].x));
+    before += std::popcount(look.data()[word].x);
   }
 }
 
@@ -41,7 +41,7 @@ QueryPanel::QueryPanel(const QuantizedRows& queries, RowRange rows, const Vocabu
     : queries_(static_cast<int>(rows.size())) {
   const auto labels = labels_of(queries, rows, vocabulary);
   const PinnedBuffer<uint2> look((std::int64_t{vocabulary.size()} + 31) / 32);
-  const PinnedBuffer<int4> dense(static_cast<std::int64_t>(labels.size()) * kLanes);
+  const PinnedBuffer<int4> dense(std::ssize(labels) * kLanes);
   fill_look(labels, look);
   std::fill(dense.data(), dense.data() + dense.size(), int4{0, 0, 0, 0});
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {

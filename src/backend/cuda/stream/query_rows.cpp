@@ -13,7 +13,7 @@ namespace {
 /// Copies to new device memory and waits; for data that is uploaded once.
 template <class T>
 void upload_all(std::span<const T> values, DeviceBuffer<T>& to, const Stream& stream) {
-  const auto count = static_cast<std::int64_t>(values.size());
+  const std::int64_t count = values.size();
   to.reserve(count);
   if (count == 0) return;
   const PinnedBuffer<T> staged(count);
@@ -42,7 +42,7 @@ void DeviceQueries::relabel(const QuantizedRows& rows, const Stream& stream) {
     entries[at] = {static_cast<int>(vocabulary_.label(rows.col_indices[at])), rows.values[at]};
   }
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
-    const auto at = static_cast<std::size_t>(row);
+    const std::size_t at = row;
     std::sort(entries.begin() + rows.row_offsets[at], entries.begin() + rows.row_offsets[at + 1],
               [](int2 a, int2 b) {
                 return static_cast<std::uint32_t>(a.x) < static_cast<std::uint32_t>(b.x);
@@ -56,7 +56,7 @@ void DeviceQueries::arrange(const QuantizedRows& rows, std::int64_t tile_queries
   const auto length = [&](std::uint32_t row) {
     return rows.row_offsets[row + 1] - rows.row_offsets[row];
   };
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(rows.rows()));
+  std::vector<std::uint32_t> order(rows.rows());
   std::iota(order.begin(), order.end(), 0U);
   for (std::int64_t first = 0; first < rows.rows(); first += tile_queries) {
     const auto begin = order.begin() + first;

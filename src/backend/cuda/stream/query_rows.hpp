@@ -20,9 +20,7 @@ class DeviceQueries {
   const QueryRows& view() const { return view_; }
   /// Number of rows for the long-row kernel in a tile; tiles are counted from the first of the
   /// batch.
-  int long_rows(std::int64_t tile_row) const {
-    return long_rows_[static_cast<std::size_t>(tile_row)];
-  }
+  int long_rows(std::int64_t tile_row) const { return long_rows_[tile_row]; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  private:

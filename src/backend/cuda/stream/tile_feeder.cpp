@@ -110,8 +110,8 @@ TileFeeder::Slice TileFeeder::slice_of(const ItemChunk& chunk, std::span<const T
   }
   const RowRange items{options_.grid.items(first).begin - chunk.range.begin,
                        options_.grid.items(last).end - chunk.range.begin};
-  const std::int64_t entries = chunk.rows.row_offsets[static_cast<std::size_t>(items.end)] -
-                               chunk.rows.row_offsets[static_cast<std::size_t>(items.begin)];
+  const std::int64_t entries =
+      chunk.rows.row_offsets[items.end] - chunk.rows.row_offsets[items.begin];
   return {items, first, last - first + 1, entries, tiles.first(count)};
 }
 
@@ -204,8 +204,8 @@ bool TileFeeder::run_slice(const TileBatch& batch, const Slice& slice, TileRing&
 void TileFeeder::sum_columns(const Slice& slice, const ItemChunk& chunk, const ItemSlot& slot,
                              std::int64_t column) {
   const auto entry = [&](std::int64_t row) {
-    const auto at = static_cast<std::size_t>(row - chunk.range.begin);
-    const auto first = static_cast<std::size_t>(slice.items.begin);
+    const std::size_t at = row - chunk.range.begin;
+    const std::size_t first = slice.items.begin;
     return chunk.rows.row_offsets[at] - chunk.rows.row_offsets[first];
   };
   const RowRange items = options_.grid.items(column);
@@ -256,7 +256,7 @@ bool TileFeeder::send_down(const TileBatch& batch, const Group& group, TileRing&
     const auto pinned = ring.take();
     if (!pinned) return false;
     PinnedTile& tile = **pinned;
-    const auto at = static_cast<std::int64_t>(k);
+    const std::int64_t at = k;
     std::optional<std::int64_t> candidates;
     if (filter_ != nullptr) candidates = group.results->filter.candidates(static_cast<int>(k));
     if (candidates) {

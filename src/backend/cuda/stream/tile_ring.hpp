@@ -34,8 +34,7 @@ struct PinnedTile {
 /// Pinned tiles in rotation: taken empty, filled by a copy, returned after they have been written.
 class TileRing {
  public:
-  explicit TileRing(const CudaBackendOptions& options)
-      : empty_(static_cast<std::size_t>(options.pinned_tiles)) {
+  explicit TileRing(const CudaBackendOptions& options) : empty_(options.pinned_tiles) {
     for (int tile = 0; tile < options.pinned_tiles; ++tile) {
       tiles_.push_back(std::make_unique<PinnedTile>(options));
       empty_.push(tiles_.back().get());

@@ -126,7 +126,7 @@ class Picture {
 
   bool outlined(std::int64_t row, std::int64_t column) const {
     if (row < 0 || row >= map_.rows || column < 0 || column >= map_.columns) return false;
-    return map_.outlined[static_cast<std::size_t>(row * map_.columns + column)] == 1;
+    return map_.outlined[row * map_.columns + column] == 1;
   }
 
   /// The border between blocks with and without an outline, in the longest possible lines.
@@ -202,7 +202,7 @@ class Picture {
             "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
             "preserveAspectRatio=\"none\" href=\"data:image/png;base64,",
             left, y, width, kScaleHeight) +
-        base64(encode_png(static_cast<std::int64_t>(kColours), pixels, palette())) + "\"/>" +
+        base64(encode_png(kColours, pixels, palette())) + "\"/>" +
         formatted(
             "<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">times its even share "
             "of the mass</text>",

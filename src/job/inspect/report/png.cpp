@@ -50,7 +50,7 @@ std::string stored(const std::string& data) {
 
 std::string encode_png(std::int64_t width, const std::vector<std::uint8_t>& pixels,
                        const std::vector<Colour>& palette) {
-  const auto columns = static_cast<std::size_t>(width);
+  const std::size_t columns = width;
   std::string head;
   append_word(head, static_cast<std::uint32_t>(columns));
   append_word(head, static_cast<std::uint32_t>(pixels.size() / columns));
@@ -61,8 +61,7 @@ std::string encode_png(std::int64_t width, const std::vector<std::uint8_t>& pixe
   std::string rows;
   for (std::size_t at = 0; at < pixels.size(); at += columns) {
     rows += '\0';  // no filter
-    rows.append(pixels.begin() + static_cast<std::ptrdiff_t>(at),
-                pixels.begin() + static_cast<std::ptrdiff_t>(at + columns));
+    rows.append(pixels.begin() + at, pixels.begin() + at + columns);
   }
   std::string png = "\x89PNG\r\n\x1A\n";
   append_chunk(png, "IHDR", head);

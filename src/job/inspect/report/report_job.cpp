@@ -145,9 +145,9 @@ HeatMap heat_map(const BlockMap& map, std::int64_t items, const std::vector<doub
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t live = 0;
     for (std::int64_t fine = row * width; fine < std::min((row + 1) * width, map.rows); ++fine)
-      live += map.live_rows[static_cast<std::size_t>(fine)];
+      live += map.live_rows[fine];
     for (std::int64_t column = 0; column < columns; ++column) {
-      const double sum = sums[static_cast<std::size_t>(row * columns + column)];
+      const double sum = sums[row * columns + column];
       heat.lift.push_back(live == 0 ? 0.0
                                     : sum / static_cast<double>(live) /
                                           even_share(map, items, column, width));
@@ -166,9 +166,9 @@ std::string strongest_table(const BlockMap& map, const HeatMap& heat, MatrixShap
   std::string rows;
   double first = 0.0;
   for (std::int64_t place = 0; place < std::min(most, std::ssize(order)); ++place) {
-    const auto at = static_cast<std::size_t>(order[static_cast<std::size_t>(place)]);
-    const std::int64_t row = order[static_cast<std::size_t>(place)] / map.columns;
-    const std::int64_t column = order[static_cast<std::size_t>(place)] % map.columns;
+    const std::size_t at = order[place];
+    const std::int64_t row = order[place] / map.columns;
+    const std::int64_t column = order[place] % map.columns;
     if (place == 0) first = map.share[at];
     rows += "<tr><td>" + std::to_string(place + 1) + "</td><td>" +
             range_text(map.queries(row), shape.queries) + "</td><td>" +
