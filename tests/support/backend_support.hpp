@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of every backend need: problems, a sink that keeps tiles, and the comparison.
+// Shared by the tests of all backends: problems, a sink that keeps tiles, and the comparison.
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace bulksim::test {
 
-/// Keeps finished tiles, and counts what breaks the order of begin, write .. write, finish.
+/// Keeps finished tiles, and counts calls that violate the order begin, write .. write, finish.
 class TileCollector final : public TileSink {
  public:
   explicit TileCollector(TileShape shape) : shape_(shape) {}
@@ -70,7 +70,7 @@ class TileCollector final : public TileSink {
   std::mutex mutex_;
 };
 
-/// A sink whose tiles cannot be written.
+/// A sink that cannot write tiles.
 class FullDisk final : public TileSink {
  public:
   std::unique_ptr<TileWriter> make_writer() override { return std::make_unique<Writer>(*this); }
@@ -107,22 +107,22 @@ inline QuantizedRows slice_of(const QuantizedRows& rows, RowRange range) {
   return slice;
 }
 
-/// Queries and items with the tiles of their product.
+/// Queries, items and the tiles of their product.
 struct BackendProblem {
   TileGrid grid;
   FixedPoint arithmetic;
   QueryBatch queries;
   QuantizedRows items;
 
-  BackendProblem(MatrixShape shape, TileShape tile, FixedPoint arithmetic_grid = kQ26)
-      : grid(shape, tile), arithmetic(arithmetic_grid) {
+  BackendProblem(MatrixShape shape, TileShape tile, FixedPoint format = kQ26)
+      : grid(shape, tile), arithmetic(format) {
     queries.range = {0, shape.queries};
     const auto make_rows = arithmetic == kDotIntegers ? integer_rows : random_rows;
     queries.rows = quantized_rows(make_rows(shape.queries, 200, 12, 1), arithmetic);
     items = quantized_rows(make_rows(shape.items, 200, 15, 2), arithmetic);
   }
 
-  /// The items of some columns of tiles, with all their tiles.
+  /// The items of some tile columns, with all their tiles.
   ItemChunk chunk(RowRange columns) const {
     ItemChunk chunk;
     chunk.range = {grid.items(columns.begin).begin, grid.items(columns.end - 1).end};
@@ -134,7 +134,7 @@ struct BackendProblem {
     return chunk;
   }
 
-  /// Hands over every tile, `columns` columns at a time.
+  /// Submits every tile, `columns` tile columns at a time.
   void run(SimilarityBackend& backend, TileSink& sink, std::int64_t columns = 2) const {
     backend.set_queries(queries, sink);
     for (std::int64_t column = 0; column < grid.columns(); column += columns) {
@@ -143,7 +143,7 @@ struct BackendProblem {
     backend.drain();
   }
 
-  /// Cells with other bits than the merge gives, or than +0.0 past the edge.
+  /// Number of cells whose bits differ from the merge, or from +0.0 past the edge.
   std::int64_t wrong_cells(const TileCollector& sink) const {
     std::int64_t wrong = 0;
     for (const auto& [tile, values] : sink.tiles) {
@@ -159,7 +159,8 @@ struct BackendProblem {
     return wrong;
   }
 
-  /// Partials of a tile that are not those of the definition, of the scores that the merge gives.
+  /// Number of softmax partials of a tile that differ from the definition, applied to the scores of
+  /// the merge.
   std::int64_t wrong_partials(TileId tile, const std::vector<SoftmaxPartial>& partials,
                               double softmax_scale) const {
     const std::int64_t blocks = FineGrid(grid).columns_of_a_tile();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs that have block sums, on one rank or several.
+// Runs with block sums, on one or several ranks.
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ inline CsrMatrix load(const std::string& name) {
   return matrix;
 }
 
-/// A run of all ranks.
+/// A run on all ranks.
 class BlockSumsJob {
  public:
   BlockSumsJob(const CsrMatrix& queries, const CsrMatrix& items) {
@@ -37,7 +37,7 @@ class BlockSumsJob {
     write_csr(config.queries, queries);
   }
 
-  /// The map that was published, at rank 0; nothing when there is none.
+  /// The published block map, on rank 0; nothing when there is none.
   std::optional<BlockMap> run() {
     Log log({.level = LogLevel::kError, .rank = world().rank(), .ranks = world().size()});
     world().barrier();

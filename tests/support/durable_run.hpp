@@ -22,12 +22,12 @@ namespace bulksim::test {
 
 inline constexpr Digest kDurablePlan{0x6f1c2a9b00000000, 1};
 
-/// A whole run in one thread, from the lease to the publication, as the job does it: its calls come
-/// in the same order every time. The tiles are those of the test matrix.
+/// A whole run in one thread, from the lease to the publication, with the steps of a job: its file
+/// calls have the same order every time. The tiles are those of the test matrix.
 struct DurableRun {
   FileCalls& calls;
   TileGrid grid;
-  std::int64_t tiles_of_a_group;  ///< synced together
+  std::int64_t tiles_of_a_group;  ///< tiles that are synced together
   std::int64_t recovered = 0;     ///< tiles that an earlier attempt had done
 
   void compute_version(const std::string& output) {
@@ -44,7 +44,8 @@ struct DurableRun {
     if (run.published("{}\n")) return;
     run.claim();
     LeaseOptions options;
-    options.expiry_seconds = 0.01;  // a lease that a power cut has torn tells nothing
+    options.expiry_seconds =
+        0.01;  // a lease torn by a power failure is unreadable, so its holder must expire
     options.poll_seconds = 0.002;
     const auto lease = Lease::take(calls, run.lease_path(), options);
     const auto still_ours = [&] { lease->check(); };
@@ -102,13 +103,13 @@ struct DurableRun {
       write_attributes(calls, run.part_path(0), grid, parts.layouts[0], attributes);
       return "";
     }
-    const std::vector<std::string> ids{run.part_name(0), run.part_name(1)};
-    write_similarity_file(calls, run.staging() + "/similarity.h5", grid, parts.layouts, ids,
+    const std::vector<std::string> names{run.part_name(0), run.part_name(1)};
+    write_similarity_file(calls, run.staging() + "/similarity.h5", grid, parts.layouts, names,
                           attributes);
     replace_file(calls, run.staging() + "/tiles.idx", encode_tile_index(digests));
     Manifest manifest{.plan = kDurablePlan.hex(), .files = {}};
     for (const std::string& name :
-         {ids[0], ids[1], std::string("similarity.h5"), std::string("tiles.idx")}) {
+         {names[0], names[1], std::string("similarity.h5"), std::string("tiles.idx")}) {
       manifest.files.push_back(describe_file(calls, run.staging(), name));
     }
     return manifest.to_json();

@@ -9,7 +9,7 @@
 
 namespace bulksim::test {
 
-/// A disk that is full after some bytes, or whose sync fails.
+/// A disk that is full after some bytes, or fails to sync.
 class FailingDisk final : public ForwardingCalls {
  public:
   std::int64_t room = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of whole jobs in one process need.
+// Shared by tests of whole jobs in one process.
 
 #include <filesystem>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace bulksim::test {
 
-/// Inputs and an output folder of one test, and runs over them in this process.
+/// Inputs and an output folder of one test, and runs with them in this process.
 class JobBench {
  public:
   JobBench() {
@@ -28,7 +28,7 @@ class JobBench {
     write_csr(config.queries, random_rows(120, 300, 10, 42));
   }
 
-  /// The code of the error, or 0; its sentence in `sentence`.
+  /// Returns the code of the error, or 0; sets `sentence`.
   int run(FileCalls& calls = system_file_calls()) {
     Log log({.level = LogLevel::kError});
     try {
@@ -42,7 +42,7 @@ class JobBench {
 
   std::string version() const { return std::filesystem::canonical(config.output + "/CURRENT"); }
 
-  /// Files of the current version but the reports, by name.
+  /// Files of the current version except the reports, by name.
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> files;
     const std::filesystem::path root = version();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes rows as lines of JSON, independent of our reader.
+// Writes rows as lines of JSON, independently of our reader.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,8 +10,7 @@
 
 namespace bulksim::test {
 
-/// What rows and columns are called: a prefix and their number, that of a column with so many
-/// digits.
+/// Ids of rows and terms of columns: a prefix and the number; for a column, with `digits` digits.
 struct JsonlNames {
   std::string row = "r";
   std::string column = {};
@@ -41,7 +40,7 @@ inline std::string jsonl_of(const CsrMatrix& matrix, const JsonlNames& names = {
   return text;
 }
 
-/// Names with this prefix from number 0 on, one a line.
+/// Numbered strings with this prefix, from 0, one per line.
 inline std::string numbered_lines(const std::string& prefix, std::int64_t count, int digits = 1) {
   std::string text;
   for (std::int64_t number = 0; number < count; ++number)

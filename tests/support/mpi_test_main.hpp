@@ -1,8 +1,9 @@
 #pragma once
 
-// The main function of a test that runs on several ranks: include it in the one file of the test.
-// A test talks first and asserts afterwards, or a failing rank leaves the others waiting. Suites
-// with OnOneRank or OnSeveralRanks in their name run on such a number of ranks alone.
+// The main function of a test that runs on several ranks: include it in the test's only source
+// file. A test communicates first and asserts afterwards; otherwise a failing rank leaves the
+// others waiting. Suites with OnOneRank or OnSeveralRanks in their name run only on that many
+// ranks.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +25,7 @@ inline Communicator& world() {
   return environment->world();
 }
 
-/// A folder that all ranks know; rank 0 makes and removes it.
+/// A folder shared by all ranks; rank 0 creates and removes it.
 class SharedFolder {
  public:
   SharedFolder() {
@@ -38,7 +39,7 @@ class SharedFolder {
   std::string path_;
 };
 
-/// Prints failures only, with the rank they belong to.
+/// Prints only failures, with their rank.
 class RankPrinter final : public testing::EmptyTestEventListener {
  public:
   void OnTestPartResult(const testing::TestPartResult& result) override {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes .npz files byte by byte, as the formats say: independent of our reader.
+// Writes .npz files byte by byte according to the formats, independently of our reader.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,9 +23,9 @@ void put_bytes(std::string& out, T value) {
 }
 
 struct ZipOptions {
-  int method = 0;           ///< 0 stored, 8 deflated
+  int method = 0;           ///< 0: stored, 8: deflated
   bool zip64 = false;       ///< sizes and positions in zip64 fields
-  bool local_sizes = true;  ///< false: the local headers say nothing of sizes
+  bool local_sizes = true;  ///< false: the local headers have no sizes
 };
 
 class ZipWriter {
@@ -41,7 +41,7 @@ class ZipWriter {
     out_ += "PK\3\4";
     put_common(out_, crc, options_.local_sizes ? packed.size() : 0,
                options_.local_sizes ? content.size() : 0, name, 4);
-    out_ += name + std::string("\0\0\0\0", 4);  // an extra field that the directory lacks
+    out_ += name + std::string("\0\0\0\0", 4);  // an extra field that is not in the directory
     out_ += packed;
 
     std::string extra;
@@ -87,8 +87,8 @@ class ZipWriter {
   }
 
  private:
-  /// What local header and directory have in common, from the version to the length of the extra
-  /// field.
+  /// Fields common to the local header and the directory, from the version to the length of the
+  /// extra field.
   void put_common(std::string& out, std::uint32_t crc, std::uint64_t packed, std::uint64_t bytes,
                   const std::string& name, std::size_t extra) const {
     put_bytes<std::uint16_t>(out, 45);
@@ -122,7 +122,7 @@ class ZipWriter {
   std::uint64_t members_ = 0;
 };
 
-/// An .npy file; `shape` is the inside of a Python tuple, as "3," or "2, 5".
+/// An .npy file; `shape` is the content of a Python tuple, such as "3," or "2, 5".
 inline std::string npy(const std::string& descr, const std::string& shape,
                        const std::string& elements, int version = 1) {
   std::string header =

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of every backend for pairs need: a sink, and the pairs that a cut leaves.
+// Shared by the tests of all pair backends: a sink, and the pairs that pass a filter.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace bulksim::test {
 
 using Pairs = std::vector<std::pair<std::int64_t, ScoredItem>>;
 
-/// Keeps the pairs of finished tiles by query, and counts what breaks an order.
+/// Keeps the pairs of finished tiles by query, and counts violations of the order.
 class PairCollector final : public PairSink {
  public:
   std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
@@ -56,13 +56,13 @@ class PairCollector final : public PairSink {
     PairCollector& sink_;
     Pairs tile_;
     std::int64_t disorder_ = 0;
-    std::int64_t turns_ = 0;  // from the last rows to the first
+    std::int64_t turns_ = 0;  // how often the order wrapped from the last rows to the first
   };
 
   std::mutex mutex_;
 };
 
-/// What a query gets: its best by rank key where not all are kept, by item.
+/// The result of each query: the pairs with the highest rank keys where not all are kept, by item.
 inline Pairs merged(const PairCollector& sink, const PairFilterSpec& spec) {
   Pairs all;
   for (auto [query, pairs] : sink.rows) {
@@ -79,7 +79,7 @@ inline Pairs merged(const PairCollector& sink, const PairFilterSpec& spec) {
   return all;
 }
 
-/// The same by the definition, from the whole matrix.
+/// The same by definition, from the whole matrix.
 inline Pairs expected(const BackendProblem& problem, const std::vector<float>& matrix,
                       const PairFilterSpec& spec) {
   PairCollector sink;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs that look for pairs, on one rank or several.
+// Runs that search for pairs, on one or several ranks.
 
 #include <cstddef>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace bulksim::test {
 
-/// A run of all ranks for pairs of two matrices, or of one with itself.
+/// A run on all ranks for the pairs of two matrices, or of one with itself.
 class PairsJob {
  public:
   PairsJob(const CsrMatrix& queries, const CsrMatrix& items, const PairFilterSpec& spec)
@@ -31,7 +31,7 @@ class PairsJob {
     if (world().rank() == 0) write_csr(config.items, items);
   }
 
-  /// The code of the error, or 0; its sentence in `sentence`.
+  /// Returns the code of the error, or 0; sets `sentence`.
   int run() {
     Log log({.level = LogLevel::kError, .rank = world().rank(), .ranks = world().size()});
     world().barrier();
@@ -55,7 +55,7 @@ class PairsJob {
 template <class T>
 std::vector<T> read_array(const h5::File& file, const std::string& name, hid_t type) {
   const h5::Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), "open " + name);
-  const h5::Dataspace space(H5Dget_space(array.get()), "look at " + name);
+  const h5::Dataspace space(H5Dget_space(array.get()), "inspect " + name);
   std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())));
   h5::check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
             "read " + name);

@@ -21,12 +21,12 @@
 
 namespace bulksim::test {
 
-/// What stands in the cell of a test matrix: exact in float32, and never 0.
+/// The value of a cell of the test matrix: exact in float32, and never 0.
 inline float cell_value(std::int64_t query, std::int64_t item) {
   return static_cast<float>(query % 1000 * 16384 + item % 16384 + 1);
 }
 
-/// A whole tile of the test matrix, zeros where it hangs over the edge.
+/// A whole tile of the test matrix, with zeros past the edge.
 inline std::vector<float> tile_values(const TileGrid& grid, TileId id) {
   std::vector<float> values(static_cast<std::size_t>(grid.tile().cells()));
   const RowRange queries = grid.queries(id.row);
@@ -61,7 +61,7 @@ struct Parts {
   std::vector<PartLayout> layouts;
 };
 
-/// `count` parts of nearly the same number of columns of tiles, under folder/parts.
+/// `count` parts with nearly equal numbers of tile columns, under folder/parts.
 inline Parts plan_parts(const std::string& folder, const TileGrid& grid, std::int64_t count) {
   Parts parts;
   for (std::int64_t p = 0; p < count; ++p) {
@@ -100,7 +100,7 @@ inline Parts make_result(const std::string& folder, const TileGrid& grid, std::i
   return parts;
 }
 
-/// A matrix as any reader of HDF5 sees it.
+/// A matrix as read by any HDF5 reader.
 struct RawMatrix {
   std::vector<hsize_t> extent;
   std::vector<float> values;
@@ -123,8 +123,8 @@ inline RawMatrix read_hdf5(const std::string& path, const std::string& dataset) 
   return matrix;
 }
 
-/// Runs `body` in a child process and returns its exit status; 128 + n when signal n ended it, and
-/// the code of an Error that left it.
+/// Runs `body` in a child process and returns its exit status: 128 + n when signal n ended it, or
+/// the code of an Error that it threw.
 template <class Body>
 int in_child(Body&& body) {
   const pid_t child = fork();
@@ -144,7 +144,7 @@ int in_child(Body&& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// At most this many descriptors for the calling process, as `ulimit -n` sets it.
+/// Limits the number of file descriptors of this process, like `ulimit -n`.
 inline void limit_open_files(rlim_t most) {
   const rlimit limit{most, most};
   setrlimit(RLIMIT_NOFILE, &limit);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What several tests need. Everything here is small and has no state.
+// Shared by many tests: small and stateless helpers.
 
 #include <cerrno>
 #include <cmath>
@@ -23,7 +23,7 @@
 
 namespace bulksim::test {
 
-/// A folder of its own for one test; it goes with everything in it.
+/// A temporary folder for one test, removed with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -45,7 +45,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// What `call` threw, as "65: sentence"; "nothing" when it threw no Error.
+/// The Error that `call` threw, as "65: sentence"; "nothing" when it threw no Error.
 template <class Call>
 std::string error_of(Call&& call) {
   try {
@@ -56,7 +56,7 @@ std::string error_of(Call&& call) {
   return "nothing";
 }
 
-/// One row as its entries, in the order of the file.
+/// The entries of one row, in the order of the file.
 using Entries = std::vector<std::pair<Column, double>>;
 
 inline CsrMatrix matrix_of(std::int64_t columns, const std::vector<Entries>& rows) {
@@ -85,7 +85,7 @@ inline std::vector<Entries> entries_of(const CsrMatrix& matrix) {
   return rows;
 }
 
-/// Numbers that depend on the seed alone, on any machine.
+/// Pseudo-random numbers that depend only on the seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
@@ -101,7 +101,7 @@ class Random {
 };
 
 /// Canonical rows of 0 to 2 `mean` nonzeros over skewed columns, with negative values among them;
-/// every tenth row has none. Values are float32 numbers, as files hold them.
+/// every tenth row is empty. Values are float32 numbers, as in files.
 inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
                              std::uint64_t seed) {
   Random random(seed);
@@ -122,7 +122,7 @@ inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64
   return matrix;
 }
 
-/// The same with whole numbers from -8 to 24, none of them 0.
+/// The same with nonzero integers from -8 to 24.
 inline CsrMatrix integer_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
                               std::uint64_t seed) {
   CsrMatrix matrix = random_rows(rows, columns, mean, seed);
@@ -139,7 +139,7 @@ inline QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint arith
   return rows;
 }
 
-/// The whole matrix by the definition: one merge a pair. Row-major.
+/// The whole matrix by definition: one merge per pair. Row-major.
 inline std::vector<float> reference(const QuantizedRows& queries, const QuantizedRows& items,
                                     FixedPoint arithmetic = kQ26) {
   std::vector<float> matrix;
@@ -152,7 +152,7 @@ inline std::vector<float> reference(const QuantizedRows& queries, const Quantize
   return matrix;
 }
 
-/// A big-ann .csr file, written byte by byte as the format says: independent of our writer.
+/// Writes a big-ann .csr file byte by byte according to the format, independently of our writer.
 inline void write_csr(const std::string& path, const CsrMatrix& matrix) {
   std::ofstream out(path, std::ios::binary);
   const auto put = [&](const auto value) {
@@ -174,7 +174,7 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Expects an Error with this code whose sentence holds every one of `words`.
+/// Expects an Error with this code whose sentence contains all of `words`.
 template <class Step>
 void expect_error(ExitCode code, const std::vector<std::string>& words, Step&& step) {
   try {

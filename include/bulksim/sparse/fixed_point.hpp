@@ -12,7 +12,7 @@
 
 // The arithmetic contract: this page defines every bit of the result.
 //
-//   canonical row     columns ascending, duplicates summed in float64, zeros dropped canonicalize()
+//   canonical row     columns ascending, duplicates summed in float64, no zeros      canonicalize()
 //   scaled row        x' = x * 2^-e, e = exponent of the row's largest |x|           (exact)
 //   norm            = sqrt(sum x'*x'), float64, ascending columns, no fma            row_scale()
 //   quantized value   X = round_half_even(x' / norm * 2^bits), int32; drop X = 0     quantize()
@@ -20,9 +20,9 @@
 //   cosine(q,i)     = clamp(float32(A * 2^-2bits), -1, 1), the only rounding         to_cosine()
 //   dot(q,i)        = float32((A * 2^-2bits) * (norm_q * norm_i)), float64 inside    to_dot()
 //
-// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2 bits +
-// 1) in magnitude. In Q26 a sum is therefore exact in both int64 and float64, independent of the
-// order of summation, the number of threads and the hardware; in Q30 it is exact in int64. Rows of
+// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2bits+1)
+// in magnitude. In Q26 a sum is therefore exact in both int64 and float64, independent of the order
+// of summation, the number of threads and the hardware; in Q30 it is exact in int64. Rows of
 // integers can be their own quantized values, with bits = 0 and norms of 1, as long as the product
 // of the largest norms is at most 2^53: their dot products are exact integers, rounded once. Files
 // that include this header are compiled without contraction to fma.

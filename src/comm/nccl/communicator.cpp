@@ -37,7 +37,7 @@ class NcclCommunicator final : public Communicator {
   NcclCommunicator(const Calls& calls, Communicator& control, int node_rank,
                    const CommunicatorOptions& options)
       : calls_(calls), control_(control), options_(options), device_(node_rank) {
-    meet();
+    connect();
   }
 
   ~NcclCommunicator() override {
@@ -110,8 +110,8 @@ class NcclCommunicator final : public Communicator {
   }
 
   /// Connects all ranks; returns when they are connected.
-  void meet() {
-    call_ = "meet";
+  void connect() {
+    call_ = "connect";
     ncclUniqueId identity{};
     ncclResult_t status = ncclSuccess;
     if (rank() == 0) status = calls_.make_identity(&identity);

@@ -25,7 +25,7 @@ auto uninterrupted(Call call) {
 
 Error in_the_way(const std::string& path, const std::string& what) {
   return Error(ExitCode::kCannotCreate,
-               "'" + path + "' " + what + ": remove it or choose another place");
+               "'" + path + "' " + what + ": remove it, or choose another path");
 }
 
 /// Writes and syncs a temporary file beside `path`, after removing a leftover of a killed run.

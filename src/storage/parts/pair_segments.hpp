@@ -41,9 +41,9 @@ struct PairSegmentPlace {
 /// An append-only file of segments. Any thread may append.
 ///
 ///   segment:
-///         0 magic "BSPRUN01"   8 plan (low half)   16 tile   24 rows   32 pairs
-///        40 XXH3-128 of what follows (high, low)   56 zeros  60 CRC32C of bytes 0 to 59
-///        64 counts (uint32)   items (uint32)   scores (float32)
+///    0 magic "BSPRUN01"   8 plan (low half)   16 tile   24 rows   32 pairs
+///   40 XXH3-128 of what follows (high, low)   56 zeros  60 CRC32C of bytes 0 to 59
+///   64 counts (uint32)   items (uint32)   scores (float32)
 ///
 /// A segment has its own checksums, so that a torn write affects only this segment.
 class PairSegmentFile {

@@ -233,14 +233,14 @@ void check_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
   const h5::File file = h5::open_file(path);
   const h5::Dataset dataset = h5::open_matrix(file, layout.dataset, path);
   if (h5::extent_of(dataset, path) != extent_of_part(grid, layout)) {
-    throw damaged(path, "holds a matrix of another shape");
+    throw damaged(path, "contains a matrix of another shape");
   }
   if (h5::value_type_of(dataset, path) != layout.type) {
-    throw damaged(path, "holds values of another type");
+    throw damaged(path, "contains values of another type");
   }
   if (!layout.has_tiles()) return;
   if (h5::chunk_of(dataset, path) != chunk_of_grid(grid)) {
-    throw damaged(path, "holds tiles of another shape");
+    throw damaged(path, "contains tiles of another shape");
   }
   if (!offsets_agree(dataset, grid, layout, path) || !ids_agree(file, grid, layout, path))
     throw damaged(path, "does not have the expected layout");

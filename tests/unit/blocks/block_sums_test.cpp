@@ -1,4 +1,4 @@
-// The block sums of whole runs are right.
+// Tests of the block sums of whole runs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -32,7 +32,7 @@ double cosine(const CsrMatrix& queries, std::int64_t q, const CsrMatrix& items, 
   return sum == 0.0 ? 0.0 : sum / std::sqrt(q_square * i_square);
 }
 
-/// The definition in float64: the softmax of each query row with values, added up over blocks.
+/// The definition in float64: the softmax of each query row that is not empty, summed over blocks.
 std::vector<double> softmax_sums(const CsrMatrix& queries, const CsrMatrix& items,
                                  const FineGrid& blocks, double scale) {
   std::vector<double> sums(static_cast<std::size_t>(blocks.rows() * blocks.columns()));
@@ -56,7 +56,8 @@ std::vector<double> softmax_sums(const CsrMatrix& queries, const CsrMatrix& item
   return sums;
 }
 
-/// Relative error 1e-5 where a block holds 1e-6 of its rows, absolute 1e-11 a row elsewhere.
+/// Relative error 1e-5 where a block has at least 1e-6 of the mass of its rows; elsewhere an
+/// absolute error of 1e-11 per row.
 void expect_softmax(const BlockMap& map, const std::vector<double>& expected) {
   ASSERT_EQ(map.fine.size(), expected.size());
   for (std::size_t at = 0; at < expected.size(); ++at) {
@@ -67,7 +68,7 @@ void expect_softmax(const BlockMap& map, const std::vector<double>& expected) {
   }
 }
 
-/// A row of blocks holds one for each of its query rows with values.
+/// The mass of a row of blocks is one per query row that is not empty.
 void expect_whole_rows(const BlockMap& map) {
   for (std::int64_t row = 0; row < map.rows; ++row) {
     double sum = 0.0;
@@ -82,7 +83,7 @@ void expect_whole_rows(const BlockMap& map) {
   }
 }
 
-/// Fine blocks are added row by row, to the bit.
+/// Coarse blocks are sums of fine blocks, added row by row, bit for bit.
 void expect_coarse(const BlockMap& map) {
   for (std::int64_t row = 0; row < map.coarse_rows; ++row) {
     for (std::int64_t column = 0; column < map.coarse_columns; ++column) {
@@ -119,7 +120,7 @@ TEST(BlockSumsOfARun, AreThoseOfAFloat64SoftmaxAtAnyScale) {
   }
 }
 
-TEST(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
+TEST(BlockSumsOfARun, AcceptOddShapesAndEmptyRows) {
   const struct {
     std::int64_t queries;
     std::int64_t items;
@@ -142,7 +143,7 @@ TEST(BlockSumsOfARun, TakeOddShapesAndRowsWithoutValues) {
   }
 }
 
-TEST(BlockSumsOfARun, LeaveOutQueriesWithoutValues) {
+TEST(BlockSumsOfARun, IgnoreEmptyQueries) {
   BlockSumsJob job(matrix_of(5, {{}, {}}), matrix_of(5, {{{0, 1.0}}, {}}));
 
   const auto map = job.run();

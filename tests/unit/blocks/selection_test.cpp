@@ -12,14 +12,14 @@ namespace {
 
 using Mask = std::vector<std::uint8_t>;
 
-TEST(Selection, ByShareTakesEveryBlockFromTheBoundOn) {
+TEST(Selection, ByShareSelectsEveryBlockAtOrAboveTheBound) {
   const std::vector<double> shares{0.1, 0.3, 0.29999, 0.3, 0.0};
 
   EXPECT_EQ(select_blocks(shares, {SelectBy::kShare, 0.3}), (Mask{0, 1, 0, 1, 0}));
   EXPECT_EQ(select_blocks(shares, {SelectBy::kShare, 0.0}), (Mask{1, 1, 1, 1, 1}));
 }
 
-TEST(Selection, ByMassTakesTheShortestListThatHoldsIt) {
+TEST(Selection, ByMassSelectsTheFewestBlocksThatReachTheBound) {
   const std::vector<double> shares{0.125, 0.5, 0.25, 0.125};
 
   EXPECT_EQ(select_blocks(shares, {SelectBy::kMass, 0.5}), (Mask{0, 1, 0, 0}));
@@ -28,14 +28,14 @@ TEST(Selection, ByMassTakesTheShortestListThatHoldsIt) {
   EXPECT_EQ(select_blocks(shares, {SelectBy::kMass, 0.0}), (Mask{0, 0, 0, 0}));
 }
 
-TEST(Selection, OfEqualBlocksTakesThoseWithTheLowerNumbers) {
+TEST(Selection, SelectsTheLowerNumbersOfEqualBlocks) {
   const std::vector<double> shares{0.25, 0.25, 0.25, 0.25};
 
   EXPECT_EQ(select_blocks(shares, {SelectBy::kMass, 0.5}), (Mask{1, 1, 0, 0}));
   EXPECT_EQ(by_share(shares), (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-TEST(FineGrid, CutsEachTileFromItsFirstRowOn) {
+TEST(FineGrid, DividesEachTileFromItsFirstRow) {
   const FineGrid grid(TileGrid({4'000, 700}, {1'500, 256}));
 
   EXPECT_EQ(grid.rows(), 5);
@@ -48,7 +48,7 @@ TEST(FineGrid, CutsEachTileFromItsFirstRowOn) {
   EXPECT_EQ(grid.block(), (TileShape{1'024, 256}));
 }
 
-TEST(FineGrid, OfAMatrixWithoutCellsHasNoBlock) {
+TEST(FineGrid, HasNoBlocksForAMatrixWithoutCells) {
   EXPECT_EQ(FineGrid(TileGrid({0, 5}, {1, 5})).rows(), 0);
   EXPECT_EQ(FineGrid(TileGrid({5, 0}, {5, 1})).columns(), 0);
 }

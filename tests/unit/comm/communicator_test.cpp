@@ -46,7 +46,7 @@ std::int64_t sum_of_ranks(int ranks, std::size_t at) {
   return sum;
 }
 
-TEST(SelfCommunicator, BehavesAsAWorldOfOne) {
+TEST(SelfCommunicator, BehavesLikeASingleRank) {
   const auto comm = make_self_communicator();
   std::vector<std::int64_t> sums{3, -2};
   std::vector<std::int64_t> largest{-7};
@@ -77,7 +77,7 @@ TEST(Communicator, EveryRankHasItsNumber) {
   EXPECT_EQ(seen, std::vector<std::int64_t>(seen.size(), 1));
 }
 
-TEST(Communicator, SumIsThatOfAllRanksInEveryElement) {
+TEST(Communicator, SumsEveryElementOverAllRanks) {
   auto values = vector_of(world().rank(), 1001);
 
   world().all_reduce_sum(values);
@@ -87,7 +87,7 @@ TEST(Communicator, SumIsThatOfAllRanksInEveryElement) {
   }
 }
 
-TEST(Communicator, SumOfDisjointNumbersHasTheirBits) {
+TEST(Communicator, SumOfDisjointNumbersIsExact) {
   constexpr std::size_t kCount = 50;
   const auto ranks = static_cast<std::size_t>(world().size());
   const auto number = [](std::size_t at) { return 1.0 / (3.0 + static_cast<double>(at)); };
@@ -101,7 +101,7 @@ TEST(Communicator, SumOfDisjointNumbersHasTheirBits) {
     ASSERT_EQ(values[at], number(at)) << at;
 }
 
-TEST(Communicator, MaximumIsThatOfAllRanksInEveryElement) {
+TEST(Communicator, TakesTheMaximumOfEveryElementOverAllRanks) {
   auto values = vector_of(world().rank(), 77);
 
   world().all_reduce_max(values);
@@ -115,7 +115,7 @@ TEST(Communicator, MaximumIsThatOfAllRanksInEveryElement) {
   }
 }
 
-TEST(Communicator, ReducesNothing) {
+TEST(Communicator, ReducesAnEmptySpan) {
   std::vector<std::int64_t> nothing;
 
   world().all_reduce_sum(nothing);
@@ -124,7 +124,7 @@ TEST(Communicator, ReducesNothing) {
   EXPECT_TRUE(nothing.empty());
 }
 
-TEST(Communicator, BroadcastBringsTheBytesOfRank0WhateverTheOthersHeld) {
+TEST(Communicator, BroadcastReplacesTheBytesOfTheOtherRanks) {
   auto bytes = to_bytes(std::string(static_cast<std::size_t>(5 * world().rank() + 3), 'a'));
 
   world().broadcast(bytes);
@@ -132,7 +132,7 @@ TEST(Communicator, BroadcastBringsTheBytesOfRank0WhateverTheOthersHeld) {
   EXPECT_EQ(bytes, to_bytes("aaa"));
 }
 
-TEST(Communicator, BroadcastOfNothingLeavesNothing) {
+TEST(Communicator, BroadcastOfNoBytesLeavesNoBytes) {
   auto bytes = to_bytes(world().rank() == 0 ? "" : "old");
 
   world().broadcast(bytes);
@@ -140,13 +140,13 @@ TEST(Communicator, BroadcastOfNothingLeavesNothing) {
   EXPECT_TRUE(bytes.empty());
 }
 
-TEST(Communicator, TextOfRank0ArrivesEverywhere) {
+TEST(Communicator, TextOfRank0ArrivesOnEveryRank) {
   const std::string text = broadcast_text(world(), world().rank() == 0 ? "plan \n {}" : "other");
 
   EXPECT_EQ(text, "plan \n {}");
 }
 
-TEST(Communicator, GatherKeepsTheLengthOfEveryRankEmptyOnesToo) {
+TEST(Communicator, GatherKeepsTheLengthOfEveryRankEvenIfEmpty) {
   const int rank = world().rank();
   const auto mine = to_bytes(std::string(static_cast<std::size_t>(rank == 1 ? 0 : 10 + rank), 'g'));
 
@@ -164,7 +164,7 @@ TEST(Communicator, GatherKeepsTheLengthOfEveryRankEmptyOnesToo) {
 
 class SplitMessages : public testing::TestWithParam<std::int64_t> {};
 
-TEST_P(SplitMessages, AnyLengthSurvivesALimitOnOneMessage) {
+TEST_P(SplitMessages, MessagesOfAnyLengthAreSplit) {
   const auto comm =
       environment->make_communicator({.deadline_seconds = 30.0, .largest_message = GetParam()});
   const std::string text = "a text that is longer than one message";
@@ -187,7 +187,7 @@ TEST_P(SplitMessages, AnyLengthSurvivesALimitOnOneMessage) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, SplitMessages, testing::Values(1, 7, 22, 23, 24));
 
-TEST(CommunicatorOnSeveralRanks, CountsThatDifferAreRefusedAtAllRanksByName) {
+TEST(CommunicatorOnSeveralRanks, DifferentCountsAreTheSameErrorOnAllRanks) {
   std::vector<std::int64_t> values(world().rank() == 1 ? 5 : 4, 2);
 
   const std::string sentence = error_of([&] { world().all_reduce_sum(values); });
@@ -201,7 +201,7 @@ TEST(CommunicatorOnSeveralRanks, CountsThatDifferAreRefusedAtAllRanksByName) {
   EXPECT_EQ(afterwards[0], world().size());
 }
 
-TEST(CommunicatorOnSeveralRanks, CallsThatDifferAreRefusedAtAllRanksByName) {
+TEST(CommunicatorOnSeveralRanks, DifferentCallsAreTheSameErrorOnAllRanks) {
   std::vector<std::int64_t> values(3, 2);
 
   const std::string sentence = error_of([&] {
@@ -214,7 +214,7 @@ TEST(CommunicatorOnSeveralRanks, CallsThatDifferAreRefusedAtAllRanksByName) {
                               HasSubstr("rank 1 in all_reduce_max")));
 }
 
-TEST(CommunicatorOnSeveralRanks, ARankThatDoesNotComeIsNamedAfterTheDeadline) {
+TEST(CommunicatorOnSeveralRanks, AMissingRankIsReportedAfterTheDeadline) {
   const int last = world().size() - 1;
   const auto comm = environment->make_communicator({.deadline_seconds = 1.0});
   std::string sentence;
@@ -245,7 +245,7 @@ TEST(Communicator, WaitingForAllHasNoDeadline) {
   EXPECT_EQ(error, "nothing");
 }
 
-TEST(Communicator, APeerThatIsLateButWithinTheDeadlineIsWaitedFor) {
+TEST(Communicator, WaitsForALatePeerWithinTheDeadline) {
   std::vector<std::int64_t> values{1};
 
   if (world().rank() == world().size() - 1) {

@@ -26,7 +26,7 @@ TEST(DetectLaunch, AProcessStartedAloneHasNoLauncher) {
   EXPECT_EQ(launch, (Launch{"none", 1, false}));
 }
 
-TEST(DetectLaunch, MpirunIsKnownByItsSize) {
+TEST(DetectLaunch, MpirunIsDetectedByItsSize) {
   const Launch launch = launch_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}});
 
   EXPECT_EQ(launch, (Launch{"mpirun", 4, true}));
@@ -39,7 +39,7 @@ TEST(DetectLaunch, MpirunInsideASlurmStepCountsAsMpirun) {
   EXPECT_EQ(launch, (Launch{"mpirun", 8, true}));
 }
 
-TEST(DetectLaunch, TheScriptOfSbatchIsNoTask) {
+TEST(DetectLaunch, ABatchScriptIsNotATask) {
   const Launch launch = launch_with({{"SLURM_JOB_ID", "7"},
                                      {"SLURM_NTASKS", "4"},
                                      {"SLURM_PROCID", "0"},
@@ -61,13 +61,13 @@ TEST(DetectLaunch, SrunWithoutPmixOffersNone) {
   EXPECT_EQ(launch, (Launch{"srun", 4, false}));
 }
 
-TEST(DetectLaunch, AForeignMpirunIsKnownByPmi) {
+TEST(DetectLaunch, AnotherMpirunIsDetectedByPmi) {
   const Launch launch = launch_with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}});
 
   EXPECT_EQ(launch, (Launch{"a PMI launcher", 3, true}));
 }
 
-TEST(DetectLaunch, PmixAloneDoesNotSayHowMany) {
+TEST(DetectLaunch, PmixAloneDoesNotGiveTheNumberOfTasks) {
   const Launch launch = launch_with({{"PMIX_RANK", "0"}});
 
   EXPECT_EQ(launch, (Launch{"a PMIx launcher", Launch::kUnknown, true}));
@@ -89,7 +89,7 @@ TEST(MpiEnvironment, OnlyRank0ReturnsTheCodeOfAnOrderlyStop) {
   EXPECT_EQ(status, environment->world().rank() == 0 ? 75 : 0);
 }
 
-TEST(MpiEnvironment, NamesItsLibraryWhenItHasStartedOne) {
+TEST(MpiEnvironment, ReturnsTheVersionOfMpiWhenItWasStarted) {
   const std::string& version = environment->mpi_version();
 
   if (environment->world().size() == 1) {
@@ -99,11 +99,11 @@ TEST(MpiEnvironment, NamesItsLibraryWhenItHasStartedOne) {
   }
 }
 
-TEST(MpiEnvironmentOnOneRankDeathTest, AbortEndsAProcessThatIsAloneWithTheCode) {
+TEST(MpiEnvironmentOnOneRankDeathTest, AbortEndsASingleProcessWithTheCode) {
   EXPECT_EXIT(environment->abort(ExitCode::kIoError), testing::ExitedWithCode(74), "");
 }
 
-/// Runs the constructor in a child whose variables a launcher seems to have set.
+/// Runs the constructor in a child process with the environment variables of a launcher.
 class ForeignLauncherOnOneRankDeathTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -124,7 +124,7 @@ class ForeignLauncherOnOneRankDeathTest : public testing::Test {
   }
 };
 
-TEST_F(ForeignLauncherOnOneRankDeathTest, SrunWithoutPmixIsAnErrorThatSaysWhatToAdd) {
+TEST_F(ForeignLauncherOnOneRankDeathTest, SrunWithoutPmixIsAnErrorWithARemedy) {
   const std::map<std::string, std::string> variables{{"SLURM_STEP_ID", "0"},
                                                      {"SLURM_STEP_NUM_TASKS", "2"}};
   const char* sentence = BULKSIM_HAS_MPI ? "srun --mpi=pmix" : "built without MPI";
@@ -132,7 +132,7 @@ TEST_F(ForeignLauncherOnOneRankDeathTest, SrunWithoutPmixIsAnErrorThatSaysWhatTo
   EXPECT_EXIT(start_with(variables), testing::ExitedWithCode(78), sentence);
 }
 
-TEST_F(ForeignLauncherOnOneRankDeathTest, AWorldOfOneUnderALauncherOfSeveralTasksIsAnError) {
+TEST_F(ForeignLauncherOnOneRankDeathTest, ASingleRankUnderALauncherOfSeveralTasksIsAnError) {
   const std::map<std::string, std::string> variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
   const char* sentence = BULKSIM_HAS_MPI ? "sees one" : "built without MPI";
 

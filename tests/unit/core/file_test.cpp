@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_in(const std::string& text) {
   return std::as_bytes(std::span<const char>(text));
 }
 
-/// Moves at most three bytes a call, and every second call is interrupted.
+/// Transfers at most three bytes per call, and interrupts every second call.
 class HaltingCalls final : public ForwardingCalls {
  public:
   ssize_t pread(int fd, void* to, std::size_t bytes, off_t at) override {
@@ -46,7 +46,7 @@ class HaltingCalls final : public ForwardingCalls {
   int count_ = 0;
 };
 
-TEST(File, CarriesOnShortAndInterruptedTransfers) {
+TEST(File, CompletesShortAndInterruptedTransfers) {
   const TemporaryFolder folder;
   HaltingCalls halting;
   const File file = File::open(halting, folder / "f", O_RDWR | O_CREAT, 0600);
@@ -59,7 +59,7 @@ TEST(File, CarriesOnShortAndInterruptedTransfers) {
   EXPECT_EQ(read_text(halting, folder / "f"), std::string(5, '\0') + "thirteen byte");
 }
 
-TEST(File, ReadBeyondTheEndIsDamageThatNamesTheFile) {
+TEST(File, ReadBeyondTheEndIsADataErrorWithTheFile) {
   const TemporaryFolder folder;
   replace_file(calls, folder / "short", "abc");
   const File file = File::open(calls, folder / "short", O_RDONLY);
@@ -86,7 +86,7 @@ TEST(File, MissingFileAndMissingPermissionHaveTheirOwnCodes) {
   expect_error(ExitCode::kNoPermission, {folder / "none"}, open_refused);
 }
 
-TEST(File, ReserveSaysWhenTheFileSystemCannotAndFailsWhenTheDiskIsFull) {
+TEST(File, ReserveReportsMissingSupportAndFailsOnAFullDisk) {
   const TemporaryFolder folder;
   class Failing final : public ForwardingCalls {
    public:
@@ -122,7 +122,7 @@ TEST(ReplaceFile, KeepsTheOldContentWhenItFails) {
   EXPECT_EQ(test::read_file(folder / "f"), "old");
 }
 
-TEST(ReplaceFile, WritesThroughNoLinkLeftInItsWay) {
+TEST(ReplaceFile, DoesNotFollowLinksInItsWay) {
   const TemporaryFolder folder;
   replace_file(calls, folder / "victim", "untouched");
   ASSERT_EQ(symlink("victim", (folder / "f.tmp").c_str()), 0);
@@ -135,7 +135,7 @@ TEST(ReplaceFile, WritesThroughNoLinkLeftInItsWay) {
   EXPECT_EQ(list_directory(calls, folder.path()), (std::vector<std::string>{"f", "victim"}));
 }
 
-TEST(CreateFile, RefusesANameThatIsTaken) {
+TEST(CreateFile, RefusesAnExistingName) {
   const TemporaryFolder folder;
   create_file(calls, folder / "f", "first");
 
@@ -145,7 +145,7 @@ TEST(CreateFile, RefusesANameThatIsTaken) {
   EXPECT_EQ(test::read_file(folder / "f"), "first");
 }
 
-TEST(CreateFile, BelievesTheFileSystemWhenLinkReportsFailureAfterSuccess) {
+TEST(CreateFile, TrustsTheLinkCountWhenLinkReportsFailureAfterSuccess) {
   const TemporaryFolder folder;
   class ReplayedLink final : public ForwardingCalls {
     int link(const char* from, const char* to) override {
@@ -161,7 +161,7 @@ TEST(CreateFile, BelievesTheFileSystemWhenLinkReportsFailureAfterSuccess) {
   EXPECT_EQ(test::read_file(folder / "f"), "content");
 }
 
-TEST(MakeDirectories, MakesMissingParentsAndAcceptsWhatExists) {
+TEST(MakeDirectories, CreatesMissingParentsAndAcceptsExistingFolders) {
   const TemporaryFolder folder;
 
   make_directories(calls, folder / "a/b/c");
@@ -181,7 +181,7 @@ TEST(MakeDirectories, RefusesAFileInTheWay) {
   expect_error(ExitCode::kCannotCreate, {folder / "file"}, below_a_file);
 }
 
-TEST(RemoveTree, RemovesLinksAndNotWhatTheyPointAt) {
+TEST(RemoveTree, RemovesLinksButNotTheirTargets) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "canary");
   replace_file(calls, folder / "canary/file", "alive");
@@ -224,7 +224,7 @@ TEST(RemoveTree, NeverEntersAFolderThatBecameALink) {
   EXPECT_EQ(test::read_file(folder / "canary/file"), "alive");
 }
 
-TEST(RealPath, GoesThroughEveryLink) {
+TEST(RealPath, ResolvesEveryLink) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "there");
   replace_file(calls, folder / "there/file", "");
@@ -236,7 +236,7 @@ TEST(RealPath, GoesThroughEveryLink) {
   EXPECT_EQ(path, root + "/there/file");
 }
 
-TEST(ListDirectory, OfAMissingFolderIsAnErrorAndOfAnEmptyOneEmpty) {
+TEST(ListDirectory, ThrowsForAMissingFolderAndIsEmptyForAnEmptyOne) {
   const TemporaryFolder folder;
 
   const auto list_missing = [&] { list_directory(calls, folder / "none"); };

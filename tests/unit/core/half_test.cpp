@@ -20,9 +20,9 @@ TEST(Half, EveryFloat16ComesBackFromFloat32) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Half, WhatLiesBetweenTwoGoesToTheNearerAndTiesToTheEvenOne) {
+TEST(Half, RoundsToTheNearestAndTiesToEven) {
   std::int64_t wrong = 0;
-  for (std::uint32_t low = 0; low < 0x7BFF; ++low) {  // up to the largest finite one
+  for (std::uint32_t low = 0; low < 0x7BFF; ++low) {  // up to the largest finite value
     const auto high = static_cast<std::uint16_t>(low + 1);
     const float middle =
         (widen_half(static_cast<std::uint16_t>(low)) + widen_half(high)) / 2;  // exact
@@ -35,7 +35,7 @@ TEST(Half, WhatLiesBetweenTwoGoesToTheNearerAndTiesToTheEvenOne) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Half, WhatIsTooLargeIsInfiniteAndNanStaysNan) {
+TEST(Half, LargeValuesBecomeInfiniteAndNanStaysNan) {
   EXPECT_EQ(round_to_half(65519.9f), 0x7BFF);
   EXPECT_EQ(round_to_half(65520.0f), 0x7C00);
   EXPECT_EQ(round_to_half(-3e38f), 0xFC00);

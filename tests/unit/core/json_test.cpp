@@ -13,7 +13,7 @@
 namespace bulksim {
 namespace {
 
-/// The sentence of the Error (65) that an action ends in.
+/// The sentence of the Error (65) that an action throws.
 template <class Action>
 std::string sentence_of(Action&& action) {
   try {
@@ -40,7 +40,7 @@ TEST(JsonObject, KeepsTheOrderOfItsKeysAndIndentsPerLevel) {
             "\"nothing\":{}}");
 }
 
-TEST(JsonObject, GivesAKeyThatIsAddedAgainItsLaterValueInItsFirstPlace) {
+TEST(JsonObject, AKeyAddedAgainKeepsItsPlaceAndGetsTheLaterValue) {
   JsonObject json;
 
   json.add("a", 1).add("b", 2).add("a", "x");
@@ -48,7 +48,7 @@ TEST(JsonObject, GivesAKeyThatIsAddedAgainItsLaterValueInItsFirstPlace) {
   EXPECT_EQ(json.ascii_line(), "{\"a\":\"x\",\"b\":2}");
 }
 
-TEST(JsonObject, WritesNumbersWithTheFewestDigitsThatGiveThemBack) {
+TEST(JsonObject, WritesNumbersWithTheFewestDigitsThatReadBackExactly) {
   JsonObject json;
 
   json.add("int", std::numeric_limits<std::int64_t>::min())
@@ -108,7 +108,7 @@ TEST(JsonReader, ReadsBackWhatWasWritten) {
   EXPECT_THAT(read.find_texts("names"), testing::Optional(testing::ElementsAre("a", "b")));
 }
 
-TEST(JsonReader, NamesTheKeyThatIsMissingOrOfAnotherType) {
+TEST(JsonReader, ReportsAKeyThatIsMissingOrOfAnotherType) {
   const JsonReader read = JsonReader::parse(R"({"side": {"rows": "many"}, "big": 1e300, "n": -1})");
 
   EXPECT_EQ(sentence_of([&] { read.integer("side/columns"); }), "'side/columns' is missing");
@@ -121,7 +121,7 @@ TEST(JsonReader, NamesTheKeyThatIsMissingOrOfAnotherType) {
   EXPECT_EQ(read.find_text("n"), std::nullopt);
 }
 
-TEST(JsonReader, RefusesWhatIsNotOneObjectOrIsNestedTooDeeply) {
+TEST(JsonReader, RefusesTextThatIsNotOneObjectOrIsNestedTooDeeply) {
   for (const char* text : {"", "[1]", "{", "{} {}", "{\"a\": \"\xff\"}"}) {
     EXPECT_EQ(sentence_of([&] { JsonReader::parse(text); }), "it is not a JSON object") << text;
     EXPECT_TRUE(JsonReader::parse_or_empty(text).empty()) << text;

@@ -9,7 +9,7 @@
 namespace bulksim::test {
 namespace {
 
-TEST(KernelLog, TellsTheLastMessageWithEveryWord) {
+TEST(KernelLog, ReturnsTheLastMessageWithAllWords) {
   const TemporaryFolder folder;
   std::ofstream(folder / "kmsg")
       << "4,1,100,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=7, Ch 00000008\n"

@@ -12,18 +12,18 @@
 namespace bulksim::test {
 namespace {
 
-// Signals are of the whole process, so each test that sends one does it in a process of its own.
+// Signals affect the whole process, so each test that sends one uses a separate process.
 class StopRequestDeathTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-/// Ends with 0 when the claim holds.
+/// Exits with 0 when `holds` is true.
 [[noreturn]] void log_failure(bool holds) {
   _exit(holds ? 0 : 1);
 }
 
-TEST_F(StopRequestDeathTest, ASignalAsksToStopAndIsNamed) {
+TEST_F(StopRequestDeathTest, ASignalRequestsAStopAndIsReported) {
   for (const auto& [signal, name] :
        {std::pair{SIGUSR1, "SIGUSR1"}, {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}}) {
     const auto send = [signal = signal, name = name] {
@@ -49,7 +49,7 @@ TEST_F(StopRequestDeathTest, TwoSignalsAtOnceAreOneRequest) {
   EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(StopRequestDeathTest, ASecondOneWithinFiveSecondsEndsTheProcess) {
+TEST_F(StopRequestDeathTest, ASecondSignalWithinFiveSecondsEndsTheProcess) {
   const auto send = [] {
     listen_to_signals();
     std::raise(SIGUSR1);
@@ -61,7 +61,7 @@ TEST_F(StopRequestDeathTest, ASecondOneWithinFiveSecondsEndsTheProcess) {
   EXPECT_EXIT(send(), testing::ExitedWithCode(75), "");
 }
 
-TEST_F(StopRequestDeathTest, Sigusr2AsksForOneLineOfProgressAndNothingElse) {
+TEST_F(StopRequestDeathTest, Sigusr2RequestsOneProgressLineAndNothingElse) {
   const auto send = [] {
     listen_to_signals();
     std::raise(SIGUSR2);
@@ -72,7 +72,7 @@ TEST_F(StopRequestDeathTest, Sigusr2AsksForOneLineOfProgressAndNothingElse) {
   EXPECT_EXIT(send(), testing::ExitedWithCode(0), "");
 }
 
-TEST(StopRequest, TheEndOfItsTimeIsARequest) {
+TEST(StopRequest, TheTimeLimitRequestsAStop) {
   const StopRequest never;
   const StopRequest now(0.0);
 
@@ -82,10 +82,10 @@ TEST(StopRequest, TheEndOfItsTimeIsARequest) {
   EXPECT_THROW(now.check(), Stopped);
 }
 
-TEST(StopRequest, ALimitLeavesTimeForTheEnd) {
-  EXPECT_DOUBLE_EQ(stop_after(10), 35'640);         // 0.99 of it
-  EXPECT_DOUBLE_EQ(stop_after(0.5), 1'800 - 30);    // half a minute
-  EXPECT_DOUBLE_EQ(stop_after(10.0 / 3'600), 9.0);  // a tenth, where that is little
+TEST(StopRequest, ATimeLimitLeavesTimeToStop) {
+  EXPECT_DOUBLE_EQ(stop_after(10), 35'640);         // 0.99 of the limit
+  EXPECT_DOUBLE_EQ(stop_after(0.5), 1'800 - 30);    // half a minute before the limit
+  EXPECT_DOUBLE_EQ(stop_after(10.0 / 3'600), 9.0);  // a tenth before a short limit
 }
 
 TEST(Deadlines, AreReadByNameOrAllAtOnce) {

@@ -19,7 +19,7 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// Says on standard error what it has found; ends the process with 69 by itself.
+/// Prints its report on standard error; the watchdog then ends the process with 69.
 class TalkingWatchdog : public Watchdog {
  public:
   explicit TalkingWatchdog(double deadline)
@@ -35,7 +35,7 @@ class WatchdogDeathTest : public testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-TEST_F(WatchdogDeathTest, ACallThatDoesNotComeBackIsNamedAndEndsTheProcess) {
+TEST_F(WatchdogDeathTest, ACallThatDoesNotReturnIsReportedAndEndsTheProcess) {
   const auto hang = [] {
     TalkingWatchdog watchdog(0.3);
     watchdog.begin_phase("sync");
@@ -47,7 +47,7 @@ TEST_F(WatchdogDeathTest, ACallThatDoesNotComeBackIsNamedAndEndsTheProcess) {
               "stuck in fsync '/out/parts/part-00003.h5' for .* \\[sync\\]");
 }
 
-TEST_F(WatchdogDeathTest, ATileOfAnotherThreadIsNamed) {
+TEST_F(WatchdogDeathTest, ATileOfAnotherThreadIsReported) {
   const auto hang = [] {
     TalkingWatchdog watchdog(0.3);
     std::thread([&] {
@@ -59,7 +59,7 @@ TEST_F(WatchdogDeathTest, ATileOfAnotherThreadIsNamed) {
   EXPECT_EXIT(hang(), testing::ExitedWithCode(69), "stuck in the tile in row 3, column 4");
 }
 
-TEST_F(WatchdogDeathTest, AMainThreadAroundWhichNothingEndsIsStuck) {
+TEST_F(WatchdogDeathTest, AMainThreadWithoutCompletedOperationsIsStuck) {
   const auto hang = [] {
     TalkingWatchdog watchdog(0.3);
     watchdog.begin_phase("plan");
@@ -69,7 +69,7 @@ TEST_F(WatchdogDeathTest, AMainThreadAroundWhichNothingEndsIsStuck) {
   EXPECT_EXIT(hang(), testing::ExitedWithCode(69), "no operation has completed .*plan");
 }
 
-TEST_F(WatchdogDeathTest, WhatOthersHaveFoundEndsTheProcessToo) {
+TEST_F(WatchdogDeathTest, AnExternalReportEndsTheProcess) {
   const auto lose_a_peer = [] {
     TalkingWatchdog watchdog(60);
     watchdog.expire("rank 7 has died");
@@ -78,7 +78,7 @@ TEST_F(WatchdogDeathTest, WhatOthersHaveFoundEndsTheProcessToo) {
   EXPECT_EXIT(lose_a_peer(), testing::ExitedWithCode(69), "rank 7 has died");
 }
 
-TEST(Watchdog, WorkThatGoesOnInStepsIsNotStuck) {
+TEST(Watchdog, WorkThatProceedsInStepsIsNotStuck) {
   TalkingWatchdog watchdog(1.0);
   const Watchdog::Watch tile(&watchdog, {.tile = TileId{0, 0}});
 
@@ -102,7 +102,7 @@ TEST(Watchdog, AWatchThatIsFedIsNotStuck) {
   EXPECT_EQ(watchdog.location().work, "wait_for_all");
 }
 
-TEST(Watchdog, TheWorkThatAnExceptionEndedFirstIsWhereItFailed) {
+TEST(Watchdog, TheLocationOfAFailureIsTheWorkThatTheExceptionEndedFirst) {
   TalkingWatchdog watchdog(60);
   watchdog.begin_phase("compute");
   try {

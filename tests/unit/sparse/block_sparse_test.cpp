@@ -36,7 +36,7 @@ void expect_round_trip(const CsrMatrix& rows) {
   EXPECT_EQ(decoded.values, rows.values);
 }
 
-/// What is wrong with a row block of `columns` columns.
+/// What is wrong with a row block of `columns` columns; empty if nothing.
 std::string fault_of(std::span<const std::byte> row_block, std::int64_t columns = 1 << 20) {
   CsrMatrix decoded;
   decoded.columns = columns;
@@ -58,7 +58,7 @@ CsrMatrix with_values(CsrMatrix rows, double (*value)(double)) {
   return rows;
 }
 
-TEST(BlockSparse, GivesBackRandomRowsOfManyShapes) {
+TEST(BlockSparse, RoundTripsRandomRowsOfManyShapes) {
   for (const std::int64_t rows : {1, 2, 1023, 1024}) {
     for (const std::int64_t columns : {1, 1000, 1024, 65536, 65537, 1'000'000}) {
       for (const std::int64_t mean : {0, 1, 16, 120}) {
@@ -69,7 +69,7 @@ TEST(BlockSparse, GivesBackRandomRowsOfManyShapes) {
   }
 }
 
-TEST(BlockSparse, GivesBackRowsWithoutNonzeros) {
+TEST(BlockSparse, RoundTripsEmptyRows) {
   expect_round_trip(matrix_of(10, {}));
   expect_round_trip(matrix_of(10, {{}}));
   expect_round_trip(matrix_of(10, {{}, {{3, 1.0}}, {}}));
@@ -88,7 +88,7 @@ TEST(BlockSparse, KeepsEveryFloat64Exactly) {
       matrix_of(100'000, {{{0, 0.1}, {5, -1e300}, {70'000, least}, {99'999, 1e-300}}}));
 }
 
-TEST(BlockSparse, EveryFloat16IsAFloat32AndComesBack) {
+TEST(BlockSparse, RoundTripsEveryFloat16AsFloat32) {
   for (unsigned bits = 0; bits <= 0xFFFF; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     if (is_special_half(half)) continue;
@@ -100,14 +100,14 @@ TEST(BlockSparse, EveryFloat16IsAFloat32AndComesBack) {
   }
 }
 
-TEST(BlockSparse, WhatLiesBetweenTwoFloat16DoesNotPassForOne) {
+TEST(BlockSparse, ValuesBetweenTwoFloat16AreNotStoredAsFloat16) {
   for (const float value :
        {0.1f, 65519.0f, 65536.0f, 2049.0f, 0x1p-25f, 0x1.8p-24f, 0x1.002p-14f}) {
     EXPECT_FALSE(fits_half(value)) << value;
   }
 }
 
-TEST(BlockSparse, TakesTheNarrowestValuesThatAreLossless) {
+TEST(BlockSparse, StoresTheNarrowestLosslessValues) {
   const CsrMatrix rows = random_rows(1024, 50'000, 30, 1);
 
   EXPECT_LT(bytes_per_nonzero(with_values(rows, [](double v) { return std::ceil(v * 100); })), 4.1);
@@ -115,7 +115,7 @@ TEST(BlockSparse, TakesTheNarrowestValuesThatAreLossless) {
   EXPECT_LT(bytes_per_nonzero(with_values(rows, [](double v) { return v / 3; })), 10.1);
 }
 
-TEST(BlockSparse, TakesAtMost6_7BytesForFloat32InAMillionColumns) {
+TEST(BlockSparse, UsesAtMost6_7BytesForFloat32InAMillionColumns) {
   EXPECT_LT(bytes_per_nonzero(random_rows(1024, 1'000'000, 16, 2)), 6.7);
 }
 
@@ -136,7 +136,7 @@ TEST(BlockSparse, RowBlocksOfASliceAreThoseOfTheWhole) {
   }
 }
 
-TEST(BlockSparse, AppendsToWhatIsThere) {
+TEST(BlockSparse, AppendsToExistingRows) {
   const CsrMatrix rows = random_rows(10, 5000, 20, 4);
   CsrMatrix decoded;
   decoded.columns = rows.columns;
@@ -150,7 +150,7 @@ TEST(BlockSparse, AppendsToWhatIsThere) {
   EXPECT_TRUE(std::ranges::equal(decoded.view().columns_of(13), rows.view().columns_of(3)));
 }
 
-TEST(BlockSparse, EveryFlippedBitIsSeen) {
+TEST(BlockSparse, EveryFlippedBitIsDetected) {
   const std::vector<std::byte> row_block = encoded(random_rows(20, 100'000, 8, 5));
 
   for (std::size_t at = 0; at < row_block.size(); ++at) {
@@ -160,7 +160,7 @@ TEST(BlockSparse, EveryFlippedBitIsSeen) {
   }
 }
 
-TEST(BlockSparse, EveryCutRowBlockIsSeen) {
+TEST(BlockSparse, EveryTruncatedRowBlockIsDetected) {
   const std::vector<std::byte> row_block = encoded(random_rows(20, 100'000, 8, 6));
 
   for (std::size_t size = 0; size < row_block.size(); ++size) {
@@ -168,7 +168,7 @@ TEST(BlockSparse, EveryCutRowBlockIsSeen) {
   }
 }
 
-TEST(BlockSparse, NamesWhatIsWrong) {
+TEST(BlockSparse, ReportsWhatIsWrong) {
   const CsrMatrix rows = matrix_of(100'000, {{{1, 1.5}, {90'000, 2.5}}});
   std::vector<std::byte> nan = encoded(with_values(rows, [](double) { return double{NAN}; }));
 
@@ -180,7 +180,7 @@ TEST(BlockSparse, NamesWhatIsWrong) {
   EXPECT_EQ(fault_of(with_good_checksum(sizes)), "its sizes do not add up");
 }
 
-TEST(BlockSparse, ColumnsThatDoNotAscendAreSeen) {
+TEST(BlockSparse, ColumnsThatDoNotAscendAreDetected) {
   const CsrMatrix descending = matrix_of(100'000, {{{90'000, 1.0}, {90'000, 2.0}}});
   const CsrMatrix narrow = matrix_of(100, {{{9, 1.0}, {3, 2.0}}});
 
@@ -188,7 +188,7 @@ TEST(BlockSparse, ColumnsThatDoNotAscendAreSeen) {
   EXPECT_EQ(fault_of(encoded(narrow)), "its columns are damaged");
 }
 
-/// Bytes that no checksum protects: whatever they are, what comes out is in order or refused.
+/// Decodes bytes without a checksum: any bytes decode to valid rows or are refused.
 TEST(BlockSparse, AnyBytesAreSafeToDecodeWithoutTheChecksum) {
   test::Random random(7);
   std::int64_t refused = 0;
@@ -216,7 +216,7 @@ TEST(BlockSparse, AnyBytesAreSafeToDecodeWithoutTheChecksum) {
   EXPECT_GT(refused, 5000);
 }
 
-TEST(Crc, IsTheOneOfTheStandards) {
+TEST(Crc, MatchesTheStandards) {
   const std::string digits = "123456789";
   const auto bytes = std::as_bytes(std::span(digits));
 

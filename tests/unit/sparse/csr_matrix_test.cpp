@@ -130,7 +130,7 @@ TEST(Canonicalize, AMatrixWithoutRowsIsCanonical) {
   EXPECT_EQ(matrix.rows(), 0);
 }
 
-TEST(Canonicalize, RowsThatShrinkDoNotDisturbTheRowsBehindThem) {
+TEST(Canonicalize, RowsThatShrinkDoNotChangeLaterRows) {
   CsrMatrix matrix = matrix_of(
       10, {{{3, 1.0}, {3, 1.0}, {4, 0.0}}, {{9, 1.0}, {2, 2.0}, {9, 1.0}}, {{0, 5.0}, {1, 6.0}}});
 
@@ -152,7 +152,7 @@ TEST(Canonicalize, ItsResultIsCanonical) {
   EXPECT_EQ(counts, (CanonicalizationCounts{.zero_rows = 1}));
 }
 
-TEST(Canonicalize, ASumOfDuplicatesBeyondFloat64IsAnErrorThatNamesTheRow) {
+TEST(Canonicalize, ASumOfDuplicatesBeyondFloat64IsAnErrorWithTheRow) {
   CsrMatrix matrix = matrix_of(10, {{}, {{3, 1e308}, {3, 1e308}}});
 
   const std::string error =
@@ -162,26 +162,26 @@ TEST(Canonicalize, ASumOfDuplicatesBeyondFloat64IsAnErrorThatNamesTheRow) {
                            HasSubstr("column 3")));
 }
 
-TEST(Canonicalize, StrictnessRefusesAnUnsortedRowByRowAndEntry) {
+TEST(Canonicalize, StrictModeReportsTheEntryOfAnUnsortedRow) {
   const std::string error = refusal_of({{{0, 1.0}}, {{4, 1.0}, {7, 1.0}, {1, 2.0}}});
 
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("x.csr"), HasSubstr("row 1001, entry 2"),
                            HasSubstr("smaller than the one before")));
 }
 
-TEST(Canonicalize, StrictnessRefusesADuplicateByRowAndEntry) {
+TEST(Canonicalize, StrictModeReportsTheEntryOfADuplicate) {
   const std::string error = refusal_of({{{2, 1.0}, {3, 1.0}, {3, 2.0}}});
 
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("row 1000, entry 2"), HasSubstr("twice")));
 }
 
-TEST(Canonicalize, StrictnessRefusesAnExplicitZeroByRowAndEntry) {
+TEST(Canonicalize, StrictModeReportsTheEntryOfAnExplicitZero) {
   const std::string error = refusal_of({{{2, 1.0}, {3, 0.0}}});
 
   EXPECT_THAT(error, AllOf(StartsWith("65: "), HasSubstr("row 1000, entry 1"), HasSubstr("zero")));
 }
 
-TEST(Canonicalize, StrictnessAcceptsRegularRows) {
+TEST(Canonicalize, StrictModeAcceptsRegularRows) {
   const std::string error = refusal_of({{{2, 1.0}, {3, 1.0}}, {{0, -1.0}}});
 
   EXPECT_EQ(error, "nothing");

@@ -23,7 +23,7 @@ float cosine_of(const QuantizedRows& rows, std::int64_t q, std::int64_t i,
   return to_cosine(exact_sum(rows, q, rows, i), inverse_one(format));
 }
 
-/// The cosine of two canonical rows of values as stored, in long double.
+/// The cosine of two canonical rows in long double, from the stored values.
 double true_cosine(const CsrMatrix& matrix, std::int64_t q, std::int64_t i) {
   const CsrView view = matrix.view();
   const auto dot = [&](std::int64_t a, std::int64_t b) {
@@ -52,8 +52,8 @@ Entries random_row(Random& random, std::size_t length) {
   return row;
 }
 
-/// Row 0 shares `shared` columns with row 1; all but the first add less than a float32 step to a
-/// sum near 0.9, and always more than half of one.
+/// Row 0 shares `shared` columns with row 1; all except the first add less than the spacing of
+/// float32 to a sum near 0.9, but more than half of it.
 CsrMatrix adversarial_pair(int shared) {
   const double square = 1.02 * 0x1p-25;
   Entries query{{0, std::sqrt(1.0 - (shared - 1) * square)}};
@@ -92,7 +92,7 @@ TEST_P(AdversarialPair, StaysWithinTheBoundWhereAFloat32ChainDoesNot) {
 
 INSTANTIATE_TEST_SUITE_P(SharedColumns, AdversarialPair, testing::Values(36, 43, 200, 1000));
 
-TEST(CosineBound, HasTheValuesThatArePublished) {
+TEST(CosineBound, HasThePublishedValues) {
   EXPECT_NEAR(cosine_bound(43, 43, 43, kQ26), 1.3e-7, 0.05e-7);
   EXPECT_NEAR(cosine_bound(200, 200, 200, kQ26), 2.4e-7, 0.05e-7);
   EXPECT_NEAR(cosine_bound(4000, 4000, 4000, kQ26), 9.7e-7, 0.05e-7);
@@ -205,7 +205,7 @@ TEST(TimesPowerOfTwo, IsLdexpForEveryExponent) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(RowScale, IsNothingForARowWithoutValues) {
+TEST(RowScale, IsZeroForAnEmptyRow) {
   const RowScale scale = row_scale({});
 
   EXPECT_EQ(scale.norm, 0.0);
@@ -229,7 +229,7 @@ TEST(Quantize, RoundsHalvesToEven) {
   EXPECT_EQ(quantize(1.0, unit, kQ30), 1 << 30);
 }
 
-TEST(ToCosine, IsPlusZeroForNothingShared) {
+TEST(ToCosine, IsPlusZeroWithoutSharedColumns) {
   const float zero = to_cosine(0, inverse_one(kQ26));
 
   EXPECT_EQ(zero, 0.0f);
@@ -276,7 +276,7 @@ TEST(ExactSum, IsTheSameInFloat64InAnyOrder) {
   }
 }
 
-TEST(ExactSum, CountsSharedColumnsAlone) {
+TEST(ExactSum, CountsOnlySharedColumns) {
   const std::vector<Column> q_columns{0, 3, 5, 9};
   const std::vector<std::int32_t> q{2, 3, 5, 7};
   const std::vector<Column> i_columns{1, 3, 4, 9, 10};

@@ -15,7 +15,7 @@ using test::quantized_rows;
 
 constexpr std::int32_t kOne = 1 << 26;
 
-TEST(QuantizedRows, HoldRowsOfUnitLength) {
+TEST(QuantizedRows, HaveUnitNorm) {
   const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {{2, 1e-30}}}));
 
   EXPECT_EQ(rows.columns, 9);
@@ -26,7 +26,7 @@ TEST(QuantizedRows, HoldRowsOfUnitLength) {
   EXPECT_EQ(rows.values, (std::vector<std::int32_t>{40265318, -53687091, kOne}));
 }
 
-TEST(QuantizedRows, AZeroRowStaysARow) {
+TEST(QuantizedRows, AnEmptyRowStaysARow) {
   const QuantizedRows rows = quantized_rows(matrix_of(9, {{}, {{4, 2.0}}, {}}));
 
   EXPECT_EQ(rows.row_offsets, (std::vector<std::int64_t>{0, 0, 1, 1}));

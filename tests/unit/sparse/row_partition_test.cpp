@@ -62,13 +62,13 @@ TEST(PartitionByCost, ABorderIsTheOneNearestToItsShare) {
   EXPECT_EQ(ranges, (std::vector<RowRange>{{0, 5}, {5, 6}, {6, 8}}));
 }
 
-TEST(PartitionByCost, ABorderThatIsInTheMiddleOfAnElementGoesBehindIt) {
+TEST(PartitionByCost, ABorderInTheMiddleOfAnElementGoesAfterIt) {
   const auto ranges = partition_by_cost(Costs{4, 4, 4}, 2);
 
   EXPECT_EQ(ranges, (std::vector<RowRange>{{0, 2}, {2, 3}}));
 }
 
-TEST(PartitionByCost, MorePiecesThanElementsLeavesSomeEmpty) {
+TEST(PartitionByCost, MorePiecesThanElementsLeaveSomeEmpty) {
   const auto ranges = partition_by_cost(Costs{5, 5}, 5);
 
   EXPECT_EQ(ranges.size(), 5U);
@@ -76,7 +76,7 @@ TEST(PartitionByCost, MorePiecesThanElementsLeavesSomeEmpty) {
   EXPECT_EQ(std::ranges::count_if(ranges, &RowRange::empty), 3);
 }
 
-TEST(PartitionByCost, NothingIsCutIntoEmptyPieces) {
+TEST(PartitionByCost, NoElementsGiveEmptyPieces) {
   const auto ranges = partition_by_cost(Costs{}, 3);
 
   EXPECT_EQ(ranges, (std::vector<RowRange>(3, RowRange{0, 0})));
@@ -88,13 +88,13 @@ TEST(PartitionByCost, OnePieceIsEverything) {
   EXPECT_EQ(ranges, (std::vector<RowRange>{{0, 3}}));
 }
 
-TEST(PartitionByCost, ElementsWithoutCostAreAllDealt) {
+TEST(PartitionByCost, ElementsWithoutCostAreAllAssigned) {
   const auto ranges = partition_by_cost(Costs(10, 0), 4);
 
   EXPECT_TRUE(covers_in_order(ranges, 10));
 }
 
-TEST(PartitionByCost, CostsNear63BitsAreCutExactly) {
+TEST(PartitionByCost, CostsNear63BitsArePartitionedExactly) {
   const Costs costs(6, std::int64_t{1} << 60);
 
   const auto ranges = partition_by_cost(costs, 3);

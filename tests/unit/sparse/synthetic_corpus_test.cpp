@@ -28,7 +28,7 @@ CsrMatrix rows_of(const SyntheticCorpus& corpus, CorpusSide side, RowRange range
   return rows;
 }
 
-/// Rows that have each column, as a share of all rows.
+/// Share of the rows that have each column.
 std::vector<double> column_shares(const CsrMatrix& matrix) {
   std::vector<double> shares(static_cast<std::size_t>(matrix.columns));
   for (const Column column : matrix.col_indices) {
@@ -41,13 +41,13 @@ double nonzeros_a_row(const CsrMatrix& matrix) {
   return static_cast<double>(matrix.nnz()) / static_cast<double>(matrix.rows());
 }
 
-/// What a preset promises, and the digest of its first rows.
+/// Documented properties of a preset, and the digest of its first rows.
 struct Promise {
   std::string name;
   std::int64_t columns;
   double query_nonzeros;
   double item_nonzeros;
-  double multiply_adds;  ///< useful ones a pair
+  double multiply_adds;  ///< useful multiply-adds per pair
   double tolerance;      ///< of multiply_adds
   std::string digest;
 };
@@ -57,7 +57,7 @@ class Preset : public testing::TestWithParam<Promise> {
   SyntheticCorpus corpus_ = {find_corpus_preset(GetParam().name), 1};
 };
 
-TEST_P(Preset, KeepsItsPromisesOfShape) {
+TEST_P(Preset, HasThePromisedShape) {
   const Promise& promise = GetParam();
   const CsrMatrix queries = rows_of(corpus_, CorpusSide::kQueries, {0, 1024});
   const CsrMatrix items = rows_of(corpus_, CorpusSide::kItems, {0, 10000});
@@ -103,7 +103,7 @@ TEST_P(Preset, RowsAreCanonicalPositiveAndFloat32) {
   }
 }
 
-TEST_P(Preset, AnyRangeOfRowsIsThatPartOfTheWhole) {
+TEST_P(Preset, AnyRangeOfRowsEqualsThatPartOfTheWhole) {
   const auto whole = entries_of(rows_of(corpus_, CorpusSide::kItems, {0, 100}));
 
   for (const RowRange range : {RowRange{0, 1}, {37, 38}, {50, 100}, {99, 100}, {10, 10}}) {
@@ -123,7 +123,7 @@ TEST_P(Preset, RowLengthsAreKnownBeforeTheRows) {
   }
 }
 
-TEST_P(Preset, SidesAndSeedsHaveNothingInCommon) {
+TEST_P(Preset, SidesAndSeedsAreIndependent) {
   const auto items = entries_of(rows_of(corpus_, CorpusSide::kItems, {0, 50}));
   const auto queries = entries_of(rows_of(corpus_, CorpusSide::kQueries, {0, 50}));
   const auto others =
@@ -135,7 +135,7 @@ TEST_P(Preset, SidesAndSeedsHaveNothingInCommon) {
   }
 }
 
-TEST_P(Preset, FrequentColumnsLieAnywhere) {
+TEST_P(Preset, ColumnsAreNotOrderedByFrequency) {
   const auto shares = column_shares(rows_of(corpus_, CorpusSide::kItems, {0, 2000}));
 
   double weight = 0.0;
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
         Promise{"splade", 30'522, 43, 120, 3.8, 0.4, "92add74fc1a38b1806b4174d3f3cbb67"}),
     [](const auto& preset) { return preset.param.name; });
 
-TEST(CorpusPresets, AnUnknownNameIsRefusedWithTheKnownOnes) {
+TEST(CorpusPresets, AnUnknownNameIsAnErrorWithTheKnownNames) {
   const std::string error = error_of([] { find_corpus_preset("title"); });
 
   EXPECT_THAT(error, AllOf(StartsWith("64: "), HasSubstr("'title'"), HasSubstr("titles43"),
@@ -167,7 +167,7 @@ TEST(CorpusPresets, AnUnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 TEST(CorpusPresets, TheValueOfAColumnIsItsRarityTimesHowOftenItWasDrawn) {
-  // two columns, drawn until both have come: one of them once or both
+  // two columns, drawn until both have occurred: at least one of them exactly once
   const CorpusPreset tiny{"tiny", 16, 1.0, {2, 0.0}, {2, 0.0}};
   const SyntheticCorpus corpus(tiny, 1);
   const auto rows = entries_of(rows_of(corpus, CorpusSide::kItems, {0, 400}));

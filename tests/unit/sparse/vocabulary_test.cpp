@@ -33,7 +33,7 @@ TEST(RankedSet, KnowsTheRankOfEveryMemberAndNothingElse) {
   }
 }
 
-TEST(RankedSet, AnInsertTwiceIsOneMember) {
+TEST(RankedSet, ANumberInsertedTwiceIsOneMember) {
   RankedSet set;
   set.reset(10);
   set.insert(4);
@@ -57,7 +57,7 @@ TEST(RankedSet, ResetForgetsEverything) {
   EXPECT_EQ(set.find(70), RankedSet::kAbsent);
 }
 
-TEST(RankedSet, HoldsNothingOfNothing) {
+TEST(RankedSet, OfSizeZeroIsEmpty) {
   RankedSet set;
   set.reset(0);
 
@@ -66,7 +66,7 @@ TEST(RankedSet, HoldsNothingOfNothing) {
   EXPECT_EQ(count, 0U);
 }
 
-TEST(Vocabulary, NumbersColumnsByDescendingFrequencyAndTiesByColumn) {
+TEST(Vocabulary, NumbersColumnsByDescendingFrequencyThenByColumn) {
   const Vocabulary vocabulary(quantized_rows(matrix_of(
       100, {{{7, 1.0}, {50, 1.0}, {99, 1.0}}, {{7, 1.0}, {99, 1.0}}, {{3, 1.0}, {99, 1.0}}})));
 
@@ -91,7 +91,7 @@ TEST(Vocabulary, ColumnsBeyondTheQueriesAreAbsent) {
   EXPECT_EQ(vocabulary.label(0xFFFFFFFE), RankedSet::kAbsent);
 }
 
-TEST(Vocabulary, OfNoQueriesIsEmpty) {
+TEST(Vocabulary, WithoutQueriesIsEmpty) {
   const Vocabulary of_nothing;
   const Vocabulary of_empty_rows(quantized_rows(matrix_of(100, {{}, {}})));
 

@@ -12,7 +12,7 @@
 namespace bulksim {
 namespace {
 
-TEST(Hdf5Environment, VariablesOfHdf5AreReportedAndGone) {
+TEST(Hdf5Environment, VariablesOfHdf5AreReportedAndRemoved) {
   using Found = std::vector<std::pair<std::string, std::string>>;
   setenv("HDF5_PLUGIN_PATH", "/trap", 1);
   setenv("HDF5_VDS_PREFIX", "/elsewhere=x", 1);

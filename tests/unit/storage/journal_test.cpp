@@ -24,7 +24,7 @@ std::vector<std::int64_t> tiles_of(const JournalContent& content, Trust trust) {
   return tiles;
 }
 
-TEST(Journal, TellsWhatIsDurableAndWhatIsOnlyWritten) {
+TEST(Journal, DistinguishesDurableFromWrittenTiles) {
   const TemporaryFolder folder;
   Journal journal(calls, folder / "a0003-r0007", {kPlan, 3, 7});
   journal.tile_done(5, {10, 11});
@@ -47,7 +47,7 @@ TEST(Journal, ASyncedRecordCoversThatManyRecordsAndNoMore) {
   Journal journal(calls, folder / "j", {kPlan, 1, 0});
   journal.tile_done(1, {});
   const std::int64_t records = journal.records();
-  journal.tile_done(2, {});  // while the first was synced
+  journal.tile_done(2, {});  // while the first is being synced
   journal.synced(records);
 
   const auto content = read_journal(calls, folder / "j", kPlan);
@@ -56,7 +56,7 @@ TEST(Journal, ASyncedRecordCoversThatManyRecordsAndNoMore) {
   EXPECT_EQ(tiles_of(content, Trust::kWritten), std::vector<std::int64_t>{2});
 }
 
-TEST(Journal, AfterAFailedSyncWhatItDoesNotCoverIsLost) {
+TEST(Journal, AfterAFailedSyncUncoveredTilesAreLost) {
   const TemporaryFolder folder;
   Journal journal(calls, folder / "j", {kPlan, 1, 0});
   journal.tile_done(1, {});
@@ -70,7 +70,7 @@ TEST(Journal, AfterAFailedSyncWhatItDoesNotCoverIsLost) {
   EXPECT_EQ(tiles_of(content, Trust::kLost), std::vector<std::int64_t>{2});
 }
 
-TEST(Journal, ExistsOnce) {
+TEST(Journal, CannotBeCreatedTwice) {
   const TemporaryFolder folder;
   const Journal journal(calls, folder / "j", {kPlan, 1, 0});
 
@@ -90,7 +90,7 @@ TEST(Journal, OfAnotherPlanHasNoTiles) {
   EXPECT_EQ(content.torn, 1);
 }
 
-TEST(Journal, ATornOrFlippedRecordCostsItselfOnly) {
+TEST(Journal, ATornOrFlippedRecordAffectsOnlyItself) {
   const TemporaryFolder folder;
   Journal journal(calls, folder / "j", {kPlan, 1, 0});
   for (std::int64_t tile = 0; tile < 10; ++tile)

@@ -16,11 +16,12 @@ namespace {
 
 FileCalls& calls = system_file_calls();
 
-/// A world in which the test says who lives, and waiting moves a clock of its own.
+/// An environment in which the test sets which processes are alive, and waiting advances a fake
+/// clock.
 struct FakeWorld {
   double time = 0.0;
-  std::int64_t living = 0;                         ///< the one other process that is alive
-  std::function<void(double)> while_waiting = {};  ///< what happens meanwhile
+  std::int64_t living = 0;                         ///< the only other live process
+  std::function<void(double)> while_waiting = {};  ///< called during a wait
 
   LeaseOptions of(const std::string& host, std::int64_t pid) {
     LeaseOptions options;
@@ -39,7 +40,7 @@ struct FakeWorld {
   }
 };
 
-TEST(Lease, IsOneFileThatNamesItsHolderAndGoesWithIt) {
+TEST(Lease, IsAFileWithItsHolderAndIsRemovedWithIt) {
   const TemporaryFolder folder;
   FakeWorld fake;
   {
@@ -56,7 +57,7 @@ TEST(Lease, IsOneFileThatNamesItsHolderAndGoesWithIt) {
   EXPECT_TRUE(list_directory(calls, folder.path()).empty());
 }
 
-TEST(Lease, OfALivingProcessOfThisMachineIsRefusedAtOnceAndNothingIsLeft) {
+TEST(Lease, OfALiveProcessOnThisHostIsRefusedAtOnceWithoutLeftovers) {
   const TemporaryFolder folder;
   FakeWorld fake;
   fake.living = 11;
@@ -71,7 +72,7 @@ TEST(Lease, OfALivingProcessOfThisMachineIsRefusedAtOnceAndNothingIsLeft) {
   EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"LOCK"});
 }
 
-TEST(Lease, OfADeadProcessOfThisMachineIsTakenOverAtOnceAndTheOldHolderNotices) {
+TEST(Lease, OfADeadProcessOnThisHostIsTakenOverAtOnceAndTheOldHolderNotices) {
   const TemporaryFolder folder;
   FakeWorld fake;
   const auto dead = Lease::take(calls, folder / "LOCK", fake.of("a", 11));
@@ -111,7 +112,7 @@ TEST(Lease, OfAnotherHostIsRefusedWhenItsCounterRises) {
   EXPECT_NO_THROW(remote->check());
 }
 
-TEST(Lease, OfAnotherHostIsTakenOverWhenItsCounterStandsStillForThirtySeconds) {
+TEST(Lease, OfAnotherHostIsTakenOverWhenItsCounterDoesNotChangeForThirtySeconds) {
   const TemporaryFolder folder;
   FakeWorld fake;
   const auto remote = Lease::take(calls, folder / "LOCK", fake.of("b", 11));
@@ -141,7 +142,7 @@ TEST(Lease, OfAnEarlierStartOfTheSameSlurmJobIsTakenOverAtOnce) {
   EXPECT_NO_THROW(lease->check());
 }
 
-TEST(Lease, TheOwnProcessNumberNeverCountsAsAnother) {
+TEST(Lease, OurOwnProcessNumberIsNeverThatOfALiveHolder) {
   LeaseOptions options;
   LeaseHolder holder = options.self;
 
@@ -152,7 +153,7 @@ TEST(Lease, TheOwnProcessNumberNeverCountsAsAnother) {
   EXPECT_EQ(liveness_of(holder, options), Liveness::kDead) << "another start time";
 }
 
-TEST(Lease, AFileThatNobodyUnderstandsCountsAsAHolderThatIsSilent) {
+TEST(Lease, AnInvalidFileCountsAsAHolderWithoutHeartbeats) {
   const TemporaryFolder folder;
   FakeWorld fake;
   replace_file(calls, folder / "LOCK", "\0\0garbage");
@@ -163,7 +164,7 @@ TEST(Lease, AFileThatNobodyUnderstandsCountsAsAHolderThatIsSilent) {
   EXPECT_NO_THROW(lease->check());
 }
 
-TEST(Lease, OfManyWhoWantThatOfADeadHolderOneGetsIt) {
+TEST(Lease, OneOfManyProcessesTakesOverThatOfADeadHolder) {
   const TemporaryFolder folder;
   FakeWorld dead_world;
   for (int round = 0; round < 20; ++round) {
@@ -180,7 +181,7 @@ TEST(Lease, OfManyWhoWantThatOfADeadHolderOneGetsIt) {
           try {
             leases[i] = Lease::take(calls, path, options);
           } catch (const Error&) {
-            // somebody else has it
+            // another process has it
           }
         });
       }

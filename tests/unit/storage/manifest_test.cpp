@@ -32,13 +32,13 @@ std::string altered(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST(Manifest, ComesBackFromItsText) {
+TEST(Manifest, RoundTripsThroughText) {
   const Manifest manifest = example();
 
   EXPECT_EQ(Manifest::from_json(manifest.to_json()), manifest);
 }
 
-TEST(Manifest, TextDoesNotDependOnTheOrderOfTheFiles) {
+TEST(Manifest, TextDoesNotDependOnTheOrderOfFiles) {
   Manifest reversed = example();
   std::swap(reversed.files.front(), reversed.files.back());
 
@@ -65,7 +65,7 @@ TEST_P(BadManifest, IsRefusedAsDamaged) {
 INSTANTIATE_TEST_SUITE_P(
     OfEveryKind, BadManifest,
     testing::Values(BadText{"empty", ""}, BadText{"no_object", "[]\n"},
-                    BadText{"cut", example().to_json().substr(0, 200)},
+                    BadText{"truncated", example().to_json().substr(0, 200)},
                     BadText{"one_byte_more", example().to_json() + " "},
                     BadText{"no_plan", altered("\"plan\"", "\"plane\"")},
                     BadText{"plan_not_hex", altered("0123456789abcdef", "0123456789abcdeg")},
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadText{"deep", std::string(100000, '[')}),
     testing::PrintToStringParamName());
 
-TEST(DescribeFile, GivesSizeAndDigestOfTheFirstBytes) {
+TEST(DescribeFile, ReturnsSizeAndDigestOfTheFirstBytes) {
   const TemporaryFolder folder;
   const std::string content(3000000, 'x');
   replace_file(system_file_calls(), folder / "f", content);
@@ -101,7 +101,7 @@ TEST(DescribeFile, GivesSizeAndDigestOfTheFirstBytes) {
   EXPECT_EQ(head, (ManifestFile{"f", 3000000, 2000000, digest(2000000)}));
 }
 
-TEST(TileIndex, ComesBackFromItsBytes) {
+TEST(TileIndex, RoundTripsThroughBytes) {
   const std::vector<Digest> tiles{{1, 2}, {UINT64_MAX, 0}, {5, 6}};
 
   const std::string bytes = encode_tile_index(tiles);
@@ -112,7 +112,7 @@ TEST(TileIndex, ComesBackFromItsBytes) {
   EXPECT_EQ(decode_tile_index(encode_tile_index({})), std::vector<Digest>{});
 }
 
-TEST(TileIndex, CutForeignOrMiscountedBytesAreRefused) {
+TEST(TileIndex, TruncatedForeignOrMiscountedBytesAreRefused) {
   const std::string good = encode_tile_index({{1, 2}, {3, 4}});
   std::string foreign = good;
   foreign[0] = 'X';

@@ -18,8 +18,8 @@ namespace {
 const TileGrid kGrid({40, 200}, {4, 8});
 constexpr int kRounds = 200;
 
-/// A machine that loses power at its `at`-th call: from then on every call fails, and of what was
-/// written and not synced some writes are lost, whole or in half, in any order.
+/// A machine that loses power at its `at`-th call: from then on every call fails, and some of the
+/// writes that were not synced are lost, completely or in half, in any order.
 class MachineThatFails final : public ForwardingCalls {
  public:
   MachineThatFails(int at, std::uint64_t seed) : at_(at), random_(seed) {}
@@ -34,7 +34,7 @@ class MachineThatFails final : public ForwardingCalls {
 
   int count() const { return count_; }
 
-  /// What the disk holds when the machine comes up again.
+  /// Leaves the disk as it is after the restart of the machine.
   void lose_unsynced() {
     for (auto write = unsynced_.rbegin(); write != unsynced_.rend(); ++write) {
       const std::uint64_t fate = random_.next() % 3;  // kept, lost, torn
@@ -90,7 +90,7 @@ class MachineThatFails final : public ForwardingCalls {
     return ++count_ >= at_;
   }
 
-  /// A way to the file that stays when the process closes its own.
+  /// Keeps the file open after the process closes its own descriptor; returns its inode.
   ino_t inode_of(int fd) {
     struct stat status {};
     ::fstat(fd, &status);
@@ -104,7 +104,7 @@ class MachineThatFails final : public ForwardingCalls {
     struct stat status {};
     ::fstat(fd, &status);
     std::erase_if(unsynced_, [&](const Write& write) { return write.inode == status.st_ino; });
-    return 0;  // nothing real is synced, so that rounds are short
+    return 0;  // does not call the real fsync, so that rounds are short
   }
 
   int at_;
@@ -130,7 +130,7 @@ std::uint64_t seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261129;
 }
 
-TEST(NodeCrash, TheSameCommandMakesTheSameBytesWhateverThePowerCutLeft) {
+TEST(NodeCrash, TheSameCommandProducesTheSameBytesAfterAnyPowerFailure) {
   if (access("/dev/shm", W_OK) == 0) setenv("TEST_TMPDIR", "/dev/shm", 0);
   const TemporaryFolder folder;
   MachineThatFails unharmed(1 << 30, 0);
@@ -147,7 +147,7 @@ TEST(NodeCrash, TheSameCommandMakesTheSameBytesWhateverThePowerCutLeft) {
     try {
       DurableRun{failing, kGrid, 16}.compute_version(output);
     } catch (const Error&) {
-      ++failed;  // the last calls of a run, which give its lease back, fail silently
+      ++failed;  // failures of the last calls of a run, which release its lease, are ignored
     }
     failing.lose_unsynced();
     MachineThatFails working(1 << 30, 0);

@@ -27,7 +27,7 @@ using test::TemporaryFolder;
 
 FileCalls& calls = system_file_calls();
 
-/// One part that holds the whole matrix.
+/// One part with the whole matrix.
 Parts single_part(const std::string& path, const TileGrid& grid) {
   return {{path}, {path}, {plan_part(grid, {0, grid.columns()}, "tiles")}};
 }
@@ -66,17 +66,18 @@ TEST_P(PartShapes, TileWrittenAtItsOffsetIsWhatHdf5Reads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EdgeTiles, PartShapes,
-                         testing::Values(PartCase{{1, 1}, {1, 1}},    // the smallest
-                                         PartCase{{3, 3}, {4, 4}},    // one tile, larger
+                         testing::Values(PartCase{{1, 1}, {1, 1}},  // the smallest
+                                         PartCase{{3, 3},
+                                                  {4, 4}},  // one tile, larger than the matrix
                                          PartCase{{8, 12}, {4, 4}},   // whole tiles
-                                         PartCase{{9, 13}, {4, 4}},   // one past the border
-                                         PartCase{{7, 11}, {4, 4}},   // one short of it
+                                         PartCase{{9, 13}, {4, 4}},   // one past a tile border
+                                         PartCase{{7, 11}, {4, 4}},   // one before a tile border
                                          PartCase{{1, 100}, {1, 7}},  // one query
                                          PartCase{{100, 1}, {7, 1}},  // one item
                                          PartCase{{300, 700}, {64, 256}}),
                          testing::PrintToStringParamName());
 
-TEST(PartFile, EqualLayoutsAreEqualBytesWheneverTheyAreMade) {
+TEST(PartFile, EqualLayoutsProduceEqualBytesAtAnyTime) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts first = test::preallocate(folder / "first", grid, 2);
@@ -123,7 +124,7 @@ TEST(PartFile, ATileOf4GibIsRefusedWithTheLimit) {
   EXPECT_EQ(layout.tile_bytes, std::int64_t{32767} * 32768 * 4);
 }
 
-TEST(PartFile, FileOfMoreBytesThan63BitsCountIsRefused) {
+TEST(PartFile, AFileSizeBeyond63BitsIsRefused) {
   const TileGrid grid({std::int64_t{1} << 31, std::int64_t{1} << 31}, {1024, 4096});
   const TileGrid beyond({std::int64_t{1} << 31, std::int64_t{1} << 32}, {1024, 4096});
 
@@ -136,7 +137,7 @@ TEST(PartFile, FileOfMoreBytesThan63BitsCountIsRefused) {
 
 class EmptyShapes : public testing::TestWithParam<MatrixShape> {};
 
-TEST_P(EmptyShapes, MatrixWithoutACellIsAPlainEmptyDataset) {
+TEST_P(EmptyShapes, MatrixWithoutCellsIsAnOrdinaryEmptyDataset) {
   const TemporaryFolder folder;
   const TileGrid grid(GetParam(), {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
@@ -154,7 +155,7 @@ TEST_P(EmptyShapes, MatrixWithoutACellIsAPlainEmptyDataset) {
 INSTANTIATE_TEST_SUITE_P(NoRowsOrNoColumns, EmptyShapes,
                          testing::Values(MatrixShape{0, 5}, MatrixShape{5, 0}, MatrixShape{0, 0}));
 
-TEST(PartFile, TakesNoNameThatExists) {
+TEST(PartFile, RefusesAnExistingName) {
   const TemporaryFolder folder;
   const TileGrid grid({4, 4}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
@@ -167,7 +168,7 @@ TEST(PartFile, TakesNoNameThatExists) {
   EXPECT_EQ(test::read_file(folder / "part.h5"), "someone else's");
 }
 
-TEST(PartFile, SaysWhenSpaceCannotBeReserved) {
+TEST(PartFile, ReportsWhenSpaceCannotBeReserved) {
   const TemporaryFolder folder;
   class NoReservation final : public ForwardingCalls {
     int fallocate(int, off_t, off_t) override {
@@ -187,7 +188,7 @@ TEST(PartFile, SaysWhenSpaceCannotBeReserved) {
   EXPECT_EQ(test::read_file(one.paths[0]), test::read_file(other.paths[0]));
 }
 
-TEST(PartFile, TooLittleSpaceIsFoundBeforeAnyFileIsMade) {
+TEST(PartFile, TooLittleSpaceIsDetectedBeforeAnyFileIsCreated) {
   const TemporaryFolder folder;
   class AlmostFull final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return 2097279; }
@@ -213,18 +214,18 @@ bool enter_mount_namespace() {
   return true;
 }
 
-/// Mounts a file system of 4 MiB on `path` for the calling process alone.
+/// Mounts a file system of 4 MiB on `path`, visible only to this process.
 bool mount_small_disk(const std::string& path) {
   return enter_mount_namespace() &&
          mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("tmpfs", path.c_str(), "tmpfs", 0, "size=4m") == 0;
 }
 
-TEST(PartFile, FullDiskStopsTheLayoutWithTheExitCodeOfIo) {
+TEST(PartFile, AFullDiskStopsPreallocationWithTheExitCodeOfIo) {
   const TemporaryFolder folder;
   constexpr int kNoMount = 99;
   const TileGrid grid({1024, 2048}, {1024, 1024});
-  // The pre-check believes in plenty of space here, so it is fallocate that finds the disk full.
+  // The space check passes here, so that fallocate detects the full disk.
   class Optimist final : public ForwardingCalls {
     std::int64_t free_bytes(const char*) override { return std::int64_t{1} << 40; }
   } optimist;
@@ -242,7 +243,7 @@ TEST(PartFile, FullDiskStopsTheLayoutWithTheExitCodeOfIo) {
   const int surprised = preallocate_on_small_disk(optimist);
 
   if (honest == kNoMount)
-    GTEST_SKIP() << "this machine lets nobody mount a file system, not even in a user namespace";
+    GTEST_SKIP() << "this machine does not allow mounting a file system, even in a user namespace";
   EXPECT_EQ(honest, 74);
   EXPECT_EQ(surprised, 74);
 }
@@ -285,7 +286,7 @@ TEST(PartFile, KilledWriterLosesNoTileItHasWritten) {
   }
 }
 
-TEST(WriteAttributes, ComeAfterTheLastTileAndMoveNone) {
+TEST(WriteAttributes, AreWrittenAfterTheLastTileAndMoveNoTile) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
@@ -306,7 +307,7 @@ TEST(WriteAttributes, ComeAfterTheLastTileAndMoveNone) {
   EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"part.h5"});
 }
 
-TEST(CheckPart, AcceptsAPartAsItWasLaidOut) {
+TEST(CheckPart, AcceptsAPreallocatedPart) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   const Parts part = single_part(folder / "part.h5", grid);
@@ -315,7 +316,7 @@ TEST(CheckPart, AcceptsAPartAsItWasLaidOut) {
   EXPECT_NO_THROW(check_part(calls, part.paths[0], grid, part.layouts[0]));
 }
 
-/// What may stand in the place of a part; every one reads as fill values through a virtual dataset.
+/// Ways in which a part can be damaged; each reads as fill values through a virtual dataset.
 struct Damage {
   std::string name;
   void (*inflict)(const std::string& path);

@@ -28,7 +28,7 @@ FileCalls& calls = system_file_calls();
 constexpr Digest kPlan{0x6f1c2a9b00000000, 1};
 constexpr Digest kOtherPlan{0x0011223300000000, 2};
 
-/// The output taken and a staging folder made, as a run does it.
+/// Claims the output and creates a staging folder, as a run does.
 Staged take(RunDirectory& run, const std::string& plan_json = "{}\n") {
   run.claim();
   return run.prepare(plan_json);
@@ -40,7 +40,7 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
-/// A finished run in its staging folder; returns its manifest.
+/// Creates a finished run in its staging folder; returns its manifest.
 std::string stage_version(const RunDirectory& run, const TileGrid& grid) {
   const test::Parts parts = test::make_result(run.staging(), grid, 2);
   Manifest manifest{.plan = kPlan.hex(), .files = {}};
@@ -89,7 +89,7 @@ TEST(RunDirectory, PreparesAMarkedFolderWithAPrivateStagingFolder) {
   EXPECT_EQ(mode_of(run.staging()), 0700U);
 }
 
-TEST(RunDirectory, TakesAnEmptyFolderAndClearsWhatAStoppedRunLeftOfTheMarker) {
+TEST(RunDirectory, ClaimsAnEmptyFolderAndRemovesLeftoversOfTheMarker) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "out");
   replace_file(calls, folder / "out/.bulksim.tmp", "{\"for");
@@ -101,7 +101,7 @@ TEST(RunDirectory, TakesAnEmptyFolderAndClearsWhatAStoppedRunLeftOfTheMarker) {
             (std::vector<std::string>{".bulksim", "staging", "versions"}));
 }
 
-TEST(RunDirectory, TakesUpTheStagingFolderOfTheSamePlanAndStartsAnotherAnew) {
+TEST(RunDirectory, ResumesTheStagingFolderOfTheSamePlanAndReplacesThatOfAnother) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
   EXPECT_EQ(take(run), Staged::kNothing);
@@ -113,7 +113,7 @@ TEST(RunDirectory, TakesUpTheStagingFolderOfTheSamePlanAndStartsAnotherAnew) {
   EXPECT_FALSE(exists(calls, run.staging() + "/parts/left-over"));
 }
 
-TEST(RunDirectory, AttemptsAreNumberedByWhatAnyTraceOfThemSays) {
+TEST(RunDirectory, AttemptNumbersFollowAnyTraceOfEarlierAttempts) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
   take(run);
@@ -141,7 +141,7 @@ TEST(RunDirectory, AFinalizedTreeIsOnlyPublished) {
   EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "out"));
 }
 
-TEST(RunDirectory, AVersionThatCurrentDoesNotShowYetIsShown) {
+TEST(RunDirectory, AVersionThatIsNotCurrentYetBecomesCurrent) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
   take(run);
@@ -168,7 +168,7 @@ TEST(RunDirectory, LeavesTheStagingFolderOfAnotherPlanAlone) {
   EXPECT_EQ(list_directory(calls, folder / "out/staging"), std::vector<std::string>{"00112233"});
 }
 
-TEST(RunDirectory, RefusesAFolderThatIsNotOursAndNamesWhatIsThere) {
+TEST(RunDirectory, RefusesAFolderThatIsNotOursAndReportsItsContent) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "out");
   replace_file(calls, folder / "out/thesis.tex", "precious");
@@ -191,7 +191,7 @@ TEST(RunDirectory, RefusesAFolderOfAnotherFormat) {
   expect_error(ExitCode::kCannotCreate, {folder / "out", "another version"}, prepare);
 }
 
-TEST(RunDirectory, RefusesFilesAndLinksInItsPlaces) {
+TEST(RunDirectory, RefusesFilesAndLinksInPlaceOfItsFolders) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "victim");
   replace_file(calls, folder / "file", "x");
@@ -217,7 +217,7 @@ TEST(RunDirectory, RefusesFilesAndLinksInItsPlaces) {
   EXPECT_TRUE(list_directory(calls, folder / "victim").empty());
 }
 
-TEST(RunDirectory, MissingParentIsNamed) {
+TEST(RunDirectory, AMissingParentIsReported) {
   const TemporaryFolder folder;
   RunDirectory versions(calls, folder / "none/out", kPlan);
   RunDirectory file(calls, folder / "none/result.h5", kPlan);
@@ -230,7 +230,7 @@ TEST(RunDirectory, MissingParentIsNamed) {
   expect_error(ExitCode::kCannotCreate, {"'" + (folder / "none") + "'", "create it"}, prepare_file);
 }
 
-TEST(RunDirectory, MissingPermissionAndAReadOnlyFileSystemHaveTheirExitCode) {
+TEST(RunDirectory, MissingPermissionAndAReadOnlyFileSystemHaveTheirExitCodes) {
   const TemporaryFolder folder;
   class Refusing final : public ForwardingCalls {
    public:
@@ -248,7 +248,7 @@ TEST(RunDirectory, MissingPermissionAndAReadOnlyFileSystemHaveTheirExitCode) {
   expect_error(ExitCode::kNoPermission, {folder / "out"}, prepare);
 }
 
-TEST(RunDirectory, PublishesAReadableVersionThatNobodyChangesByAccident) {
+TEST(RunDirectory, PublishesAReadableVersionThatIsReadOnly) {
   const TemporaryFolder folder;
   const mode_t before = umask(027);
 
@@ -299,7 +299,7 @@ TEST(RunDirectory, EqualRunsPublishEqualBytes) {
   }
 }
 
-TEST(RunDirectory, NumbersGoOnAfterTheLargestAndCurrentMovesOn) {
+TEST(RunDirectory, VersionNumbersContinueAfterTheLargestAndCurrentFollows) {
   const TemporaryFolder folder;
   publish_version(folder / "out");
   make_directories(calls, folder / "out/versions/1000041-0a0b0c0d");
@@ -312,7 +312,7 @@ TEST(RunDirectory, NumbersGoOnAfterTheLargestAndCurrentMovesOn) {
   EXPECT_TRUE(exists(calls, folder / "out/versions/000001-6f1c2a9b/_SUCCESS"));
 }
 
-TEST(RunDirectory, NothingIsPublishedWithAManifestThatIsNone) {
+TEST(RunDirectory, NothingIsPublishedWithAnInvalidManifest) {
   const TemporaryFolder folder;
   RunDirectory run(calls, folder / "out", kPlan);
   take(run);
@@ -324,7 +324,7 @@ TEST(RunDirectory, NothingIsPublishedWithAManifestThatIsNone) {
   EXPECT_TRUE(list_directory(calls, folder / "out/versions").empty());
 }
 
-/// Fails the n-th call of rename or symlink.
+/// Makes the n-th call of rename or symlink fail.
 class FailsToName final : public ForwardingCalls {
  public:
   explicit FailsToName(int at) : at_(at) {}
@@ -345,7 +345,7 @@ class FailsToName final : public ForwardingCalls {
   int count_ = 0;
 };
 
-TEST(RunDirectory, CurrentIsAWholeVersionWhicheverStepOfPublishingFails) {
+TEST(RunDirectory, CurrentIsACompleteVersionWhicheverStepOfPublishingFails) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 41}, {4, 8});
   int failures = 0;
@@ -371,7 +371,7 @@ TEST(RunDirectory, CurrentIsAWholeVersionWhicheverStepOfPublishingFails) {
   EXPECT_EQ(failures, 5);
 }
 
-TEST(RunDirectory, SingleFileIsPublishedByOneRenameAndNothingElseStays) {
+TEST(RunDirectory, ASingleFileIsPublishedByOneRenameWithoutLeftovers) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   RunDirectory run(calls, folder / "result.h5", kPlan);
@@ -388,7 +388,7 @@ TEST(RunDirectory, SingleFileIsPublishedByOneRenameAndNothingElseStays) {
   EXPECT_EQ(SimilarityReader::open(calls, path).read({0, 9}, {0, 13}), test::matrix_values(grid));
 }
 
-TEST(RunDirectory, SingleFileReplacesAnEarlierResultAndNothingElse) {
+TEST(RunDirectory, ASingleFileReplacesAnEarlierResultAndNothingElse) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 13}, {4, 4});
   RunDirectory result(calls, folder / "result.h5", kPlan);

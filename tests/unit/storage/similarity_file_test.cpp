@@ -24,7 +24,7 @@ using test::TemporaryFolder;
 
 FileCalls& calls = system_file_calls();
 
-/// One ordinary file with all tiles and the attributes of a finished result.
+/// Creates a single-file result with all tiles and the attributes of a finished result.
 Parts make_single_file(const std::string& path, const TileGrid& grid) {
   const Parts part{{path}, {path}, {plan_part(grid, {0, grid.columns()}, "similarity")}};
   preallocate_parts(calls, grid, part.paths, part.layouts);
@@ -33,7 +33,7 @@ Parts make_single_file(const std::string& path, const TileGrid& grid) {
   return part;
 }
 
-/// Runs a Python script as any user would; its exit status.
+/// Runs a Python script, as a user would; returns its exit status.
 int run_python(const std::string& script) {
   return std::system(("/usr/bin/python3 -c '" + script + "'").c_str());
 }
@@ -93,7 +93,7 @@ TEST(SimilarityFile, EqualResultsAreEqualBytesInAnyFolder) {
             test::read_file(folder / "another/similarity.h5"));
 }
 
-TEST(SimilarityFile, MatrixWithoutACellIsAPlainEmptyDataset) {
+TEST(SimilarityFile, MatrixWithoutCellsIsAnOrdinaryEmptyDataset) {
   const TemporaryFolder folder;
   const TileGrid no_items({5, 0}, {4, 8});
   const TileGrid no_queries({0, 5}, {4, 8});
@@ -129,7 +129,7 @@ TEST(SimilarityFile, AMissingPartReadsAsNanAndTheReaderRefusesIt) {
                open);
 }
 
-TEST(SimilarityFile, IsWrittenAndReadWhateverLocksTheFileSystemHoldsOrLacks) {
+TEST(SimilarityFile, IsWrittenAndReadWithoutFileLocks) {
   const TemporaryFolder folder;
   const TileGrid grid({9, 41}, {4, 8});
   const std::string path = folder / "result.h5";
@@ -137,7 +137,7 @@ TEST(SimilarityFile, IsWrittenAndReadWhateverLocksTheFileSystemHoldsOrLacks) {
   preallocate_parts(calls, grid, part.paths, part.layouts);
   test::fill(grid, part);
   const File held = File::open(calls, path, O_RDONLY);
-  ASSERT_EQ(flock(held.descriptor(), LOCK_EX), 0);  // by another program, as HDF5 sees it
+  ASSERT_EQ(flock(held.descriptor(), LOCK_EX), 0);  // to HDF5, held by another program
 
   write_attributes(calls, path, grid, part.layouts[0], result_attributes(grid, {}));
   const SimilarityReader reader = SimilarityReader::open(calls, path);
@@ -174,7 +174,7 @@ TEST(SimilarityReader, RefusesPartsOfOtherColumns) {
   expect_error(ExitCode::kDataError, {"similarity.h5", "lacks"}, open_without_the_end);
 }
 
-TEST(SimilarityReader, FollowsNoSourceOutOfItsFolder) {
+TEST(SimilarityReader, FollowsNoSourceOutsideItsFolder) {
   const TemporaryFolder folder;
   const TileGrid grid({4, 8}, {4, 8});
   const Parts parts = test::make_result(folder / "other", grid, 1);
@@ -205,7 +205,7 @@ TEST(SimilarityReader, RefusesARunThatNeverFinished) {
   expect_error(ExitCode::kDataError, {"result.h5", "did not finish"}, open);
 }
 
-TEST(SimilarityReader, FindsTheFileFromEveryWayIn) {
+TEST(SimilarityReader, FindsTheFileFromEveryPath) {
   const TemporaryFolder folder;
   const TileGrid grid({4, 8}, {4, 8});
   test::make_result(folder / "out/versions/000001-01234567", grid, 1);
@@ -220,7 +220,7 @@ TEST(SimilarityReader, FindsTheFileFromEveryWayIn) {
   }
 }
 
-TEST(SimilarityReader, SaysWhenThereIsNoResult) {
+TEST(SimilarityReader, ReportsAMissingResult) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "empty");
   ASSERT_EQ(symlink("nowhere", (folder / "dangling").c_str()), 0);
@@ -246,7 +246,7 @@ TEST(SimilarityReader, ReadsBlocksAcrossTilesOfASingleFile) {
   EXPECT_TRUE(reader.read({2, 2}, {0, 13}).empty());
 }
 
-TEST(SimilarityReader, GivesTheAttributesByName) {
+TEST(SimilarityReader, ReturnsTheAttributesByName) {
   const TemporaryFolder folder;
   const TileGrid grid({4, 8}, {4, 8});
   test::make_result(folder.path(), grid, 1,
@@ -261,7 +261,7 @@ TEST(SimilarityReader, GivesTheAttributesByName) {
                                                  {"tile_queries", std::int64_t{4}}}));
 }
 
-TEST(SimilarityFile, Of240PartsIsWholeUnderALimitOf256OpenFiles) {
+TEST(SimilarityFile, With240PartsIsReadableUnderALimitOf256OpenFiles) {
   const TemporaryFolder folder;
   const TileGrid grid({3, 480}, {2, 2});
   test::make_result(folder.path(), grid, 240);

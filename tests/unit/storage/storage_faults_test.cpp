@@ -31,9 +31,12 @@ void compute_file(FileCalls& calls, const std::string& output) {
   test::DurableRun{calls, kGrid, 2}.compute_file(output);
 }
 
-enum class Fault { kBefore, kAfterSuccess };  // the latter as a file server replays a request
+enum class Fault {
+  kBefore,
+  kAfterSuccess
+};  // kAfterSuccess: as when a file server replays a request
 
-/// Lets one call fail, the `at`-th, and counts them all. Nothing is synced, so that runs are short.
+/// Makes the `at`-th call fail, and counts all calls. Does not sync, so that runs are short.
 class FailingCalls final : public ForwardingCalls {
  public:
   FailingCalls(int at, Fault fault) : at_(at), fault_(fault) {}
@@ -110,7 +113,7 @@ class FailingCalls final : public ForwardingCalls {
   int count_ = 0;
 };
 
-/// Where a run puts its result, and how to make one.
+/// An output form: where a run writes its result, and how to compute it.
 struct FormCase {
   std::string name;
   std::string output;
@@ -132,13 +135,13 @@ bool holds_the_matrix(const std::string& output) {
 
 class AnySingleFault : public testing::TestWithParam<std::tuple<FormCase, Fault>> {
  protected:
-  /// Thousands of small files go into memory where they can.
+  /// Thousands of small files are written to memory where possible.
   static void SetUpTestSuite() {
     if (access("/dev/shm", W_OK) == 0) setenv("TEST_TMPDIR", "/dev/shm", 0);
   }
 };
 
-TEST_P(AnySingleFault, NeverPublishesAWrongResultAndIsMendedByTheSameCommand) {
+TEST_P(AnySingleFault, NeverPublishesAWrongResultAndTheSameCommandRecovers) {
   const auto& [form, fault] = GetParam();
   int calls = 1;
   int errors = 0;

@@ -21,7 +21,7 @@ using test::TemporaryFolder;
 
 FileCalls& calls = system_file_calls();
 
-/// Counts the files that are open at the same time, and what was written since it was synced.
+/// Counts files that are open at the same time, and writes since the last sync of each file.
 class CountingCalls final : public ForwardingCalls {
  public:
   int open(const char* path, int flags, mode_t mode) override {
@@ -77,7 +77,7 @@ TEST(TileFiles, ManyThreadsWriteStripesWhileAnotherSyncs) {
   }
 }
 
-TEST(TileFiles, HoldsAtMost64FilesOpenAndSyncsEveryOneItCloses) {
+TEST(TileFiles, KeepsAtMost64FilesOpenAndSyncsEachThatItCloses) {
   const TemporaryFolder folder;
   const TileGrid grid({1, 240}, {1, 1});
   const Parts parts = test::preallocate(folder.path(), grid, 240);
@@ -128,7 +128,7 @@ TEST(TileFiles, FailedSyncStaysFailed) {
   expect_error(ExitCode::kIoError, {parts.paths[0]}, sync);
 }
 
-TEST(TileFiles, FollowsNoLinkInThePlaceOfAPart) {
+TEST(TileFiles, FollowsNoLinkInPlaceOfAPart) {
   const TemporaryFolder folder;
   const TileGrid grid({4, 4}, {4, 4});
   const Parts parts = test::plan_parts(folder.path(), grid, 1);
