@@ -33,8 +33,7 @@ enum class Sign : std::int32_t { kAlive, kFarewell };
 struct Message {
   Sign sign = Sign::kAlive;
   std::int32_t process = 0;
-  std::uint64_t process_space =
-      0;  // a hash of the boot and PID namespace in which `process` is valid
+  std::uint64_t process_space = 0;  // hash of the namespace in which `process` is valid
   std::array<char, 64> host{};
   std::array<char, 200> where{};
 };

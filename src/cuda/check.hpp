@@ -43,7 +43,7 @@ class CallError : public Error {
 /// Throws CallError unless `status` is success. `action` completes "cannot ...".
 inline void check(cudaError_t status, const char* action, Place where = Place::here()) {
   if (status == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // clear it, so that the next launch does not report it
+  static_cast<void>(cudaGetLastError());  // clear it, or the next launch reports it
   throw CallError(status, action, where);
 }
 

@@ -47,8 +47,7 @@ class Event {
   bool has_passed() const {
     const cudaError_t status = cudaEventQuery(event_.get());
     if (status == cudaErrorNotReady) {
-      static_cast<void>(
-          cudaGetLastError());  // clear it, so that the next launch does not report it
+      static_cast<void>(cudaGetLastError());  // clear it, or the next launch reports it
       return false;
     }
     check(status, "query an event");

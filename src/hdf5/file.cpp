@@ -13,8 +13,8 @@ constexpr std::size_t kCacheBytes = std::size_t{4} << 20;  // more than opening 
 /// a file's caches.
 void require_memory() {
   const std::unique_ptr<std::byte[]> room(new std::byte[kCacheBytes]);
-  std::byte* volatile used =
-      room.get();  // volatile, so that the compiler does not remove the allocation
+  // volatile, so that the compiler does not remove the allocation
+  std::byte* volatile used = room.get();
   static_cast<void>(used);
 }
 

@@ -52,10 +52,9 @@ class SyntheticCorpus {
  private:
   CorpusPreset preset_;
   std::uint64_t seed_;
-  double log2_span_;  // log2 of (columns + offset) / offset
-  std::vector<Column>
-      columns_;  // by rank; a fixed shuffle, so that columns are not ordered by frequency
-  std::vector<double> idf_;  // by rank
+  double log2_span_;             // log2 of (columns + offset) / offset
+  std::vector<Column> columns_;  // by rank; shuffled, so not ordered by frequency
+  std::vector<double> idf_;      // by rank
 };
 
 }  // namespace bulksim

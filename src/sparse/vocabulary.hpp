@@ -37,8 +37,7 @@ class RankedSet {
   };
   Place place(std::uint32_t number) const {
     const Word& word = words_.data()[number / 64];
-    const std::uint64_t up_to = word.bits
-                                << (63 - number % 64);  // the bit of the number becomes the highest
+    const std::uint64_t up_to = word.bits << (63 - number % 64);  // the number in the top bit
     const auto present = static_cast<std::uint32_t>(up_to >> 63);
     return {word.before + std::popcount(up_to) - present, present};
   }
@@ -82,8 +81,7 @@ class Vocabulary {
  private:
   Column columns_ = 0;  // number of columns of the queries
   RankedSet members_;
-  std::vector<std::uint32_t>
-      labels_;  // by rank of the column among the query columns, plus one entry for absent columns
+  std::vector<std::uint32_t> labels_;  // by rank of the query column, and one for absent columns
 };
 
 }  // namespace bulksim

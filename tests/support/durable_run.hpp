@@ -44,8 +44,8 @@ struct DurableRun {
     if (run.published("{}\n")) return;
     run.claim();
     LeaseOptions options;
-    options.expiry_seconds =
-        0.01;  // a lease torn by a power failure is unreadable, so its holder must expire
+    // a lease torn by a power failure is unreadable, so that its holder must expire
+    options.expiry_seconds = 0.01;
     options.poll_seconds = 0.002;
     const auto lease = Lease::take(calls, run.lease_path(), options);
     const auto still_ours = [&] { lease->check(); };

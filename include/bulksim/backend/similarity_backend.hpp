@@ -115,9 +115,8 @@ struct CpuBackendOptions {
   /// Items per step of the pair search, at most 4,096.
   std::int64_t search_block = 4096;
   double dense_share = 0.12;  ///< a column in more than this share of a sub-block's items is dense
-  TileContent content =
-      TileContent::kValues;     ///< with partials, sub-blocks contain whole fine blocks
-  double softmax_scale = 20.0;  ///< of the softmax partials
+  TileContent content = TileContent::kValues;  ///< partials need sub-blocks of whole fine blocks
+  double softmax_scale = 20.0;                 ///< of the softmax partials
   /// For tests that corrupt values: called before the checks, from any thread, with each stripe or
   /// the score of each pair.
   std::function<void(TileId, std::span<float>)> before_checks = nullptr;

@@ -16,8 +16,7 @@ struct QuantizedRows {
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_offsets{0};
   std::vector<Column> col_indices;
-  std::vector<std::int32_t>
-      values;  ///< nonzero quantized values; |X| <= 2^bits, except for integers
+  std::vector<std::int32_t> values;  ///< nonzero; |X| <= 2^bits, except for integers
   /// For dot products: norms of the original rows, or 1 for integers. Empty for cosines.
   std::vector<double> norms;
 

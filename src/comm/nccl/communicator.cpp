@@ -115,8 +115,8 @@ class NcclCommunicator final : public Communicator {
     ncclUniqueId identity{};
     ncclResult_t status = ncclSuccess;
     if (rank() == 0) status = calls_.make_identity(&identity);
-    status = broadcast_value(control_,
-                             status);  // so that no rank waits for an identity that was not created
+    // first, so that no rank waits for an identity that was not created
+    status = broadcast_value(control_, status);
     check(status);
     identity = broadcast_value(control_, identity);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;

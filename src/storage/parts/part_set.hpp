@@ -18,8 +18,7 @@ std::string partial_file_name(std::size_t part);
 struct PartSet {
   std::vector<std::string> paths;  ///< files of tiles; empty in a run without a matrix
   std::vector<PartLayout> layouts;
-  std::vector<std::string> partials =
-      {};  ///< files of softmax partials; empty in a run without block sums
+  std::vector<std::string> partials = {};  ///< of softmax partials; empty without block sums
 
   bool has_matrix() const { return !paths.empty(); }
   bool has_partials() const { return !partials.empty(); }

@@ -17,8 +17,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kSmallMatrix = std::int64_t{1}
-                                      << 28;  // cells; all can be hashed within a second
+constexpr std::int64_t kSmallMatrix = std::int64_t{1} << 28;  // cells; hashed within a second
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
 /// The latest record of each tile in all journals.
