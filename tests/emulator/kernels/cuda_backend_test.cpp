@@ -238,7 +238,8 @@ TEST_F(CudaBackendTest, EndsWithTheDeviceAndTheErrorWhenACallFails) {
 
       test::expect_error(
           ExitCode::kUnavailable,
-          {"cannot ", std::to_string(static_cast<int>(error)), "GPU-", "PCI ", "of service"}, [&] {
+          {"cannot ", std::to_string(static_cast<int>(error)), "GPU-", "PCI ", "out of service"},
+          [&] {
             backend->submit(problem.chunk({0, 2}));
             backend->drain();
           });
