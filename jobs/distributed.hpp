@@ -6,8 +6,8 @@
 
 #include "cli/options.hpp"
 #include "job/compute_job.hpp"
-#include "job/config/compute_options.hpp"
 #include "job/config/job_config.hpp"
+#include "job/config/make_job_config.hpp"
 
 namespace bulksim {
 

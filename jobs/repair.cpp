@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "distributed.hpp"
-#include "job/config/compute_options.hpp"
+#include "job/config/make_job_config.hpp"
 #include "job/config/option_table.hpp"
 #include "job/repair_job.hpp"
 

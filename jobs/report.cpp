@@ -3,7 +3,7 @@
 #include "bulksim/core/file.hpp"
 #include "cli/standard_options.hpp"
 #include "command.hpp"
-#include "job/config/compute_options.hpp"
+#include "job/config/make_job_config.hpp"
 #include "job/inspect/report/report_job.hpp"
 
 namespace bulksim {

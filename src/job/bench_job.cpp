@@ -12,7 +12,7 @@
 #include "bulksim/sparse/quantized_rows.hpp"
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
-#include "job/cuda_bench.hpp"
+#include "job/cuda_rates.hpp"
 
 namespace bulksim {
 

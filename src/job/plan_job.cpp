@@ -80,7 +80,7 @@ struct PlanReport {
   std::int64_t output_bytes = 0;
   std::int64_t free_bytes = 0;  ///< of the file system of the output
   Alternatives alternatives;
-  Trial trial;
+  PilotRun pilot;
 
   /// Counts of the rows of both sides.
   CanonicalizationCounts counts() const;
@@ -151,8 +151,8 @@ std::string PlanReport::to_json() const {
       .add("output_is_most", is_upper_limit())
       .add("free_bytes", free_bytes)
       .add("alternatives", alternatives.to_json())
-      .add("expected_seconds", trial.seconds)
-      .add("expected_bytes_per_s", trial.bytes_per_s)
+      .add("expected_seconds", pilot.seconds)
+      .add("expected_bytes_per_s", pilot.bytes_per_s)
       .add("zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero")
       .add("nan_cells", plan.nan_cells)
       .add("rows", rows_json());
@@ -213,7 +213,7 @@ std::string PlanReport::to_text() const {
   text += "memory    " + bytes_text(setup.schedule.memory_peak()) + " per rank, limit " +
           bytes_text(setup.resources.memory) + "\n";
   text += "output    " + output_text() + "\n";
-  return text + formatted("time      about %.1f s\n", trial.seconds);
+  return text + formatted("time      about %.1f s\n", pilot.seconds);
 }
 
 /// Bytes of the result.
@@ -233,9 +233,9 @@ void run_plan(const JobConfig& config, PlanFormat format, JobContext context, st
   const RunSetup setup = set_up_run(config, folder.path(), context, timer);
   timer.end();
   folder.remove();
-  Trial trial = run_trial(config, setup, context);
+  PilotRun pilot = run_pilot(config, setup, context);
   for (const auto& [phase, seconds] : timer.phases())
-    trial.seconds += seconds;
+    pilot.seconds += seconds;
   if (context.mpi.world().rank() != 0) return;
   const std::int64_t bytes = planned_bytes(config, setup, folder, context);
   const std::int64_t full = setup.plan.has_matrix()
@@ -247,7 +247,7 @@ void run_plan(const JobConfig& config, PlanFormat format, JobContext context, st
                           bytes,
                           context.calls.free_bytes(on.c_str()),
                           alternatives(setup, full),
-                          trial};
+                          pilot};
   out << (format == PlanFormat::kJson ? report.to_json() : report.to_text());
 }
 

@@ -15,7 +15,7 @@
 
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/result/similarity_file.hpp"
 

@@ -10,7 +10,7 @@
 #include "core/text/json.hpp"
 #include "job/blocks/strongest_blocks.hpp"
 #include "job/inspect/strongest_pairs.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "core/files/process_folder.hpp"
 #include "job/config/job_config.hpp"
 #include "job/config/job_context.hpp"
-#include "job/plan/process_folder.hpp"
 
 namespace bulksim {
 

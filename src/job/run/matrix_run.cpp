@@ -23,8 +23,8 @@ namespace bulksim {
 
 namespace {
 
-/// A trial takes a second: below this size, a run does not take much longer.
-constexpr std::int64_t kWorthATrial = std::int64_t{8} << 30;
+/// A pilot run takes a second: below this size, a run does not take much longer.
+constexpr std::int64_t kWorthAPilotRun = std::int64_t{8} << 30;
 
 /// Adds the digests of the tiles that all ranks have computed to those of earlier attempts, at
 /// rank 0.
@@ -104,10 +104,10 @@ void MatrixRun::check_size() {
 }
 
 void MatrixRun::log_expected_time() {
-  if (output_bytes(plan().grid, parts_) < kWorthATrial) return;
-  const Trial trial = run_trial(session_.config, session_.setup, session_.context);
-  session_.context.log.info("expected_time", "this will take about " + duration_text(trial.seconds),
-                            {{"seconds", trial.seconds}});
+  if (output_bytes(plan().grid, parts_) < kWorthAPilotRun) return;
+  const PilotRun pilot = run_pilot(session_.config, session_.setup, session_.context);
+  session_.context.log.info("expected_time", "this will take about " + duration_text(pilot.seconds),
+                            {{"seconds", pilot.seconds}});
 }
 
 void MatrixRun::resume() {

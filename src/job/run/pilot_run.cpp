@@ -14,7 +14,7 @@
 #include "job/publish/publication.hpp"
 #include "job/run/make_backend.hpp"
 #include "job/run/stream_tiles.hpp"
-#include "job/sinks/discard.hpp"
+#include "job/sinks/pilot_output.hpp"
 #include "job/sinks/watched_sink.hpp"
 #include "storage/parts/partial_files.hpp"
 
@@ -32,7 +32,7 @@ File unnamed_file(FileCalls& calls, const std::string& folder) {
     return File::open(calls, folder, O_TMPFILE | O_RDWR, 0600);
   } catch (const Error&) {
     // not every file system has O_TMPFILE: create a file and unlink it at once
-    const std::string path = folder + "/.bulksim-trial-" + std::to_string(getpid());
+    const std::string path = folder + "/.bulksim-pilot-" + std::to_string(getpid());
     File file = File::open(calls, path, O_CREAT | O_EXCL | O_RDWR, 0600);
     calls.unlink(path.c_str());
     return file;
@@ -145,7 +145,7 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
       stored_bytes(plan);
   samples.reserve_seconds = seconds_of([&] { file.reserve(0, room); });
   samples.reserved_bytes = static_cast<double>(room);
-  TrialOutput output(file, plan.value_type, room);
+  PilotOutput output(file, plan.value_type, room);
   RunSink sink(plan, output, context);
   const auto backend = make_backend(setup);
   samples.small_seconds = seconds_of([&] { stream_tiles(setup, samples.small, *backend, sink); });
@@ -175,10 +175,10 @@ double seconds_for(const Samples& samples, std::size_t tiles) {
 
 }  // namespace
 
-Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext context) {
+PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, JobContext context) {
   Communicator& comm = context.mpi.world();
-  Trial trial;
-  if (setup.plan.grid.count() == 0) return trial;
+  PilotRun pilot;
+  if (setup.plan.grid.count() == 0) return pilot;
   const auto shares = share_all_tiles(setup, comm.size());
   const auto& share = shares[comm.rank()];
   const std::int64_t most_bytes = kMostBytes / comm.size();
@@ -192,9 +192,9 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
       samples = measure_tiles(setup, share, file, most_bytes, context);
     }
   });
-  trial.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
-  trial.seconds = trial.compute_seconds;
-  if (setup.plan.filter) return trial;
+  pilot.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
+  pilot.seconds = pilot.compute_seconds;
+  if (setup.plan.filter) return pilot;
   const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
   // bytes that were overwritten went to the disk only once
   const double to_disk =
@@ -205,14 +205,14 @@ Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext conte
   const double last_group =
       std::min(bytes, static_cast<double>(config.commit.bytes) * static_cast<double>(comm.size()));
   // all groups but the last go to the disk while the next are computed
-  trial.seconds =
-      std::max(trial.compute_seconds + disk_seconds * last_group / bytes, disk_seconds) +
+  pilot.seconds =
+      std::max(pilot.compute_seconds + disk_seconds * last_group / bytes, disk_seconds) +
       maximum(samples.reserve_seconds, comm) * bytes / sum(samples.reserved_bytes, comm) +
       maximum(extended(samples.no_sums_seconds, samples.large_sums_seconds, samples.large.size(),
                        share.size()),
               comm);
-  trial.bytes_per_s = bytes / std::max(trial.seconds, kShortest);
-  return trial;
+  pilot.bytes_per_s = bytes / std::max(pilot.seconds, kShortest);
+  return pilot;
 }
 
 }  // namespace bulksim

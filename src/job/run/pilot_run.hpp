@@ -6,7 +6,7 @@
 namespace bulksim {
 
 /// The estimate of a whole run from a few tiles.
-struct Trial {
+struct PilotRun {
   double seconds = 0.0;          ///< expected for computing and writing all tiles
   double compute_seconds = 0.0;  ///< expected if writing took no time
   double bytes_per_s = 0.0;      ///< of all ranks together
@@ -15,6 +15,6 @@ struct Trial {
 /// Computes tiles spread over this rank's share, at most 256 MiB for all ranks together, writes
 /// them to an unnamed file on the file system of the output and adds up their block sums; searches
 /// their pairs, without writing them, where pairs are requested. A collective.
-Trial run_trial(const JobConfig& config, const RunSetup& setup, JobContext context);
+PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, JobContext context);
 
 }  // namespace bulksim

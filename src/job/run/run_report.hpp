@@ -12,7 +12,7 @@
 #include "job/plan/schedule.hpp"
 #include "job/run/compute_tiles.hpp"
 #include "job/run/prepare_run.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
+#include "core/files/process_folder.hpp"
 #include "core/text/json.hpp"
 #include "formats/shared/text_lines.hpp"
 #include "job/input/open_input.hpp"
-#include "job/plan/process_folder.hpp"
 #include "job/verify/verification.hpp"
 
 namespace bulksim {

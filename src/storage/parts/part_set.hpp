@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
 

@@ -12,7 +12,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "storage/parts/file_pool.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
 

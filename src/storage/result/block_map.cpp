@@ -7,7 +7,7 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "storage/damaged.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 #include "storage/result/result_path.hpp"
 #include "storage/result/write_block_map.hpp"
 

@@ -7,7 +7,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 #include "storage/parts/result_ids.hpp"
 #include "storage/result/block_map.hpp"
 

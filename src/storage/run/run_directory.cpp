@@ -10,7 +10,7 @@
 #include "storage/parts/pair_segments.hpp"
 #include "storage/parts/part_set.hpp"
 #include "storage/run/output_folder.hpp"
-#include "storage/run/result_file.hpp"
+#include "storage/run/single_file.hpp"
 #include "storage/run/versions.hpp"
 
 namespace bulksim {

@@ -7,8 +7,8 @@
 #include "cli/config_file.hpp"
 #include "cli/help.hpp"
 #include "core/text/format_text.hpp"
-#include "job/config/compute_options.hpp"
 #include "job/config/job_config.hpp"
+#include "job/config/make_job_config.hpp"
 #include "job/config/option_table.hpp"
 #include "support/test_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "job/cuda_bench.hpp"
+#include "job/cuda_rates.hpp"
 
 #include <ostream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "job/sinks/discard.hpp"
+#include "job/sinks/pilot_output.hpp"
 
 #include <utility>
 
@@ -6,9 +6,9 @@
 
 namespace bulksim {
 
-class TrialOutput::Writer final : public TileWriter {
+class PilotOutput::Writer final : public TileWriter {
  public:
-  explicit Writer(TrialOutput& output) : output_(output) {}
+  explicit Writer(PilotOutput& output) : output_(output) {}
 
   void begin(TileId /*tile*/) override {
     hasher_.reset();
@@ -29,16 +29,16 @@ class TrialOutput::Writer final : public TileWriter {
   }
 
  private:
-  TrialOutput& output_;
+  PilotOutput& output_;
   Hasher hasher_;
   std::vector<SoftmaxPartial> partials_;
 };
 
-std::unique_ptr<TileWriter> TrialOutput::make_writer() {
+std::unique_ptr<TileWriter> PilotOutput::make_writer() {
   return std::make_unique<Writer>(*this);
 }
 
-void TrialOutput::write(std::span<const std::byte> bytes) {
+void PilotOutput::write(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   file_.write(bytes, next_.fetch_add(bytes.size()) % most_);
 }

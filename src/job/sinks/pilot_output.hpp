@@ -17,10 +17,10 @@ namespace bulksim {
 
 /// Hashes finished tiles and writes them, with their partials, one after the other; starts again at
 /// the beginning when the file is full.
-class TrialOutput final : public TileSink {
+class PilotOutput final : public TileSink {
  public:
   /// `file` must outlive the sink and has space for `most` bytes.
-  TrialOutput(const File& file, ValueType type, std::int64_t most)
+  PilotOutput(const File& file, ValueType type, std::int64_t most)
       : file_(file), type_(type), most_(most) {}
 
   std::unique_ptr<TileWriter> make_writer() override;

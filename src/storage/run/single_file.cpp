@@ -1,4 +1,4 @@
-#include "storage/run/result_file.hpp"
+#include "storage/run/single_file.hpp"
 
 #include <span>
 #include <string_view>

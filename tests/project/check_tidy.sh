@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Runs clang-tidy 22 on our sources, with the checks of .clang-tidy.
 #
-#   bash tests/style/check_tidy.sh WORK [--all|--record]
+#   bash tests/project/check_tidy.sh WORK [--all|--record]
 #
 # WORK is a folder for a configuration that is never built. Without an option: the files that changed
-# since the last commit that recorded a clean run (in tests/style/tidy_clean), the newest 40 of them; every
+# since the last commit that recorded a clean run (in tests/project/tidy_clean), the newest 40 of them; every
 # file where the history does not reach back to that commit. --all: every file. --record: every file, and
-# a clean run is written to tests/style/tidy_clean, to be committed.
+# a clean run is written to tests/project/tidy_clean, to be committed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$1
 mode=${2:-}
-record=$root/tests/style/tidy_clean
+record=$root/tests/project/tidy_clean
 most=40
 
 fail() {
@@ -31,7 +31,7 @@ find_tidy() {
 # The last commit that recorded a clean run; fails where the history is not there.
 recorded_commit() {
   [[ $(git rev-parse --is-shallow-repository 2>/dev/null) == false ]] &&
-    git log -1 --format=%H -- tests/style/tidy_clean | grep .
+    git log -1 --format=%H -- tests/project/tidy_clean | grep .
 }
 
 # Sources and headers that differ from a commit, the newest first.

@@ -1,4 +1,4 @@
-#include "storage/parts/part_file.hpp"
+#include "storage/parts/part_layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "job/plan/process_folder.hpp"
+#include "core/files/process_folder.hpp"
 
 #include <charconv>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "job/config/compute_options.hpp"
+#include "job/config/make_job_config.hpp"
 
 #include <algorithm>
 #include <charconv>
