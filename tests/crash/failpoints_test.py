@@ -11,7 +11,7 @@ OF_RANK_0 = ["lock", "plan", "attempt", "view", "index", "report", "manifest", "
 
 
 def all_points():
-    header = pathlib.Path(__file__).parents[2] / "include/bulksim/core/failpoint.hpp"
+    header = pathlib.Path(__file__).parents[2] / "src/core/files/failpoint.hpp"
     return re.findall(r'^    "([a-z._]+)",$', header.read_text(), re.MULTILINE)
 
 

@@ -120,7 +120,7 @@ bool check() {
   bool right = true;
   for (const Case& c : cases) {
     const Problem problem(c.preset, c.shape, c.tile, c.arithmetic);
-    Sink sink(count_wrong, &problem);
+    CountingSink sink(count_wrong, &problem);
     const auto backend = make_backend(problem);
     backend->set_queries(problem.queries, sink);
     backend->submit(problem.all_items());
