@@ -22,7 +22,7 @@ CommandSyntax syntax() {
   syntax.options = options_of(ComputeCommand::kEstimate);
   for (Option& option : syntax.options) {
     if (option.name == "output") {
-      option.default_value = ".";
+      option.default_value.assign(1, '.');
       option.meaning = "folder for inputs that have to be imported first";
     }
     if (option.name == "stride") option.group = OptionGroup::kResult;

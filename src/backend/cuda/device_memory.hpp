@@ -3,14 +3,12 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/cuda/block_items.hpp"
 #include "backend/cuda/cuda_backend.hpp"
 
 // Memory that a CUDA backend uses on its device. Counted only here: by the plan before a device is
 // opened, and by the backend when it chooses its slices.
 namespace bulksim::cuda {
-
-/// Items of one block: one row identity, one set of accumulators in shared memory.
-inline constexpr int kBlockItems = kFineRows;
 
 /// Most candidates of a filtered tile: a quarter of the bytes of its values.
 constexpr std::int64_t candidate_capacity(std::int64_t cells) {

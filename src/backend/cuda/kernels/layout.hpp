@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "backend/cuda/device_memory.hpp"
+#include "backend/cuda/block_items.hpp"
 #include "bulksim/core/host_device.hpp"
 
 // Layout of queries, item rows and item blocks in device memory. No pointer is owned.

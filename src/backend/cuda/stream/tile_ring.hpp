@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/device_memory.hpp"
 #include "backend/cuda/kernels/filter.hpp"
 #include "backend/cuda/stream/content.hpp"
 #include "core/bounded_queue.hpp"
