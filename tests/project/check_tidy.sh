@@ -54,7 +54,7 @@ source_of() {
     echo "src/${name%.hpp}.cpp"
   else
     name=${file#include/}
-    grep -rlF --include='*.cpp' "\"${name#src/}\"" src jobs | LC_ALL=C sort | head -n 1
+    { grep -rlF --include='*.cpp' "\"${name#src/}\"" src jobs || true; } | LC_ALL=C sort | sed -n 1p
   fi
 }
 

@@ -96,7 +96,7 @@ inline std::uint64_t rank_key(const PairFilterSpec& spec, std::int64_t query, st
   return high << 32 | (~static_cast<std::uint64_t>(item) & 0xFFFFFFFF);
 }
 inline std::int64_t item_of(std::uint64_t rank_key) {
-  return ~rank_key & 0xFFFFFFFF;
+  return static_cast<std::uint32_t>(~rank_key);
 }
 /// The score encoded in a rank key of kBest.
 inline float score_of(std::uint64_t rank_key) {
