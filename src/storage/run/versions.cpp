@@ -212,7 +212,7 @@ Removal remove_stale_staging(FileCalls& calls, const std::string& work_folder,
 
 std::string version_folder(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  const std::string place = real_path(calls, path);
+  std::string place = real_path(calls, path);
   if (!is_directory(calls, place)) {
     return place.ends_with("/similarity.h5") && exists(calls, parent_of(place) + "/PLAN.json")
                ? parent_of(place)
