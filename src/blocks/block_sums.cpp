@@ -19,19 +19,17 @@ std::size_t at(std::int64_t place) {
 // Without the instruction, a fused multiply-add is a library call: the same bits, fifty times
 // slower.
 #if defined(__x86_64__)
-[[gnu::target("fma"), gnu::flatten]] double fused_ratio(std::int64_t distance, ExpScale scale,
-                                                        float inverse_one) {
-  return exp_ratio(distance, scale, inverse_one);
+[[gnu::target("fma"), gnu::flatten]] double fused_ratio(std::int64_t distance, ExpScale scale) {
+  return exp_ratio(distance, scale);
 }
 
-double fast_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
+double fast_ratio(std::int64_t distance, ExpScale scale) {
   static const bool fuses = __builtin_cpu_supports("fma") != 0;
-  return fuses ? fused_ratio(distance, scale, inverse_one)
-               : exp_ratio(distance, scale, inverse_one);
+  return fuses ? fused_ratio(distance, scale) : exp_ratio(distance, scale);
 }
 #else
-double fast_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
-  return exp_ratio(distance, scale, inverse_one);
+double fast_ratio(std::int64_t distance, ExpScale scale) {
+  return exp_ratio(distance, scale);
 }
 #endif
 
@@ -64,11 +62,10 @@ std::vector<double> BlockSums::share() const {
   return shares;
 }
 
-BlockSumBuilder::BlockSumBuilder(const TileGrid& tiles, double softmax_scale, float inverse_one)
+BlockSumBuilder::BlockSumBuilder(const TileGrid& tiles, double softmax_scale)
     : tiles_(tiles),
       blocks_(tiles),
       scale_(exp_scale(softmax_scale)),
-      inverse_one_(inverse_one),
       unit_(std::ldexp(1.0, kWeightBits - ceil_log2(tiles.shape().items) - kPartialBits)),
       maxima_(at(tiles.shape().queries), std::numeric_limits<std::int64_t>::min()),
       weights_(at(tiles.shape().queries)),
@@ -86,7 +83,7 @@ void BlockSumBuilder::find_maxima(TileId tile, std::span<const SoftmaxPartial> p
 }
 
 double BlockSumBuilder::weight(const SoftmaxPartial& partial, std::int64_t query) const {
-  const double ratio = fast_ratio(partial.largest - maxima_[at(query)], scale_, inverse_one_);
+  const double ratio = fast_ratio(partial.largest - maxima_[at(query)], scale_);
   return static_cast<double>(partial.sum) * ratio * unit_;
 }
 

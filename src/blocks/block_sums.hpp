@@ -39,7 +39,7 @@ struct BlockSums {
 /// changes a bit. k = 62 - ceil(log2 items) keeps Z within 63 bits.
 class BlockSumBuilder {
  public:
-  BlockSumBuilder(const TileGrid& tiles, double softmax_scale, float inverse_one);
+  BlockSumBuilder(const TileGrid& tiles, double softmax_scale);
 
   // Each step is called once per tile of this rank, with the partials of the whole tile. Between
   // steps the results are reduced over the ranks.
@@ -61,7 +61,6 @@ class BlockSumBuilder {
   TileGrid tiles_;
   FineGrid blocks_;
   ExpScale scale_;
-  float inverse_one_;
   double unit_;                        // 2^(k-30)
   std::vector<std::int64_t> maxima_;   // by query row
   std::vector<std::int64_t> weights_;  // by query row; 0 for an empty row

@@ -32,14 +32,6 @@ CsrMatrix read_canonical(FileCalls& calls, const std::string& path, std::int64_t
   return matrix;
 }
 
-std::int64_t longest_row(const CsrMatrix& matrix) {
-  std::int64_t longest = 0;
-  for (std::size_t row = 1; row < matrix.row_offsets.size(); ++row) {
-    longest = std::max(longest, matrix.row_offsets[row] - matrix.row_offsets[row - 1]);
-  }
-  return longest;
-}
-
 QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint format) {
   QuantizedRows rows;
   append_quantized_rows(canonical.view(), format, rows);
@@ -108,11 +100,11 @@ std::string KernelBenchReport::to_text() const {
 void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::ostream& out) {
   const CsrMatrix queries = read_canonical(calls, options.queries, options.query_limit);
   const CsrMatrix items = read_canonical(calls, options.items, options.item_limit);
-  const bool fine = std::min(longest_row(queries), longest_row(items)) <= kQ26Nonzeros;
-  const FixedPoint format = fine ? kQ26 : kQ30;
+  const FixedPoint format = cosine_format(rounding_info(queries.view()).longest_rounded_row,
+                                          rounding_info(items.view()).longest_rounded_row);
 
   if (options.backend == BenchBackend::kCuda) {
-    const CudaBenchmarkOptions cuda{.arithmetic = format, .repeats = options.repeats};
+    const CudaBenchmarkOptions cuda{.repeats = options.repeats};
     const auto cuda_rates =
         benchmark_cuda_kernel(quantized_rows(queries, format), quantized_rows(items, format), cuda);
     print_cuda_rates(cuda_rates, options.format, out);

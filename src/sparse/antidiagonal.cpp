@@ -8,12 +8,12 @@ namespace bulksim {
 namespace {
 
 void append_quantized_row(CsrView rows, std::int64_t row, std::int64_t position, CsrMatrix& out) {
-  const RowScale scale = row_scale(rows.values_of(row));
+  const RowLength length = row_length(rows.values_of(row));
   for (const Column column : rows.columns_of(row)) {
     out.col_indices.push_back(static_cast<Column>(position * rows.columns + column));
   }
   for (const double value : rows.values_of(row))
-    out.values.push_back(times_power_of_two(value, -scale.exponent) / scale.norm);
+    out.values.push_back(times_power_of_two(value, -length.exponent) / length.norm);
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ class RowAppender {
   }
 
   void append(std::span<const double> values) {
-    const bool all_kept = format_ == kDotIntegers ? copy_integers(values) : quantize_row(values);
+    std::int32_t* to = out_.values.data() + from_;
+    out_.scales.push_back(quantize_row(values, format_, to));
+    const bool all_kept = std::find(to, to + values.size(), 0) == to + values.size();
     if (all_kept && end_ == from_) {
       end_ += values.size();
     } else {
@@ -33,30 +35,6 @@ class RowAppender {
   }
 
  private:
-  /// Integers are their own quantized values. Returns true, since canonical rows have no zeros.
-  bool copy_integers(std::span<const double> values) {
-    std::ranges::transform(values, out_.values.data() + from_,
-                           [](double value) { return static_cast<std::int32_t>(value); });
-    out_.norms.push_back(1.0);
-    return true;
-  }
-
-  /// Quantizes a row at the position of its columns; returns whether all quantized values are
-  /// nonzero.
-  bool quantize_row(std::span<const double> values) {
-    const RowScale scale = row_scale(values);
-    std::int32_t* to = out_.values.data() + from_;
-    std::int32_t zeros = 0;
-    for (std::size_t entry = 0; entry < values.size(); ++entry) {
-      to[entry] = quantize(values[entry], scale, format_);
-      zeros |= static_cast<std::int32_t>(to[entry] == 0);
-    }
-    if (format_.metric == Metric::kDot) {
-      out_.norms.push_back(times_power_of_two(scale.norm, scale.exponent));
-    }
-    return zeros == 0;
-  }
-
   void keep_nonzeros(std::size_t size) {
     Column* columns = out_.col_indices.data();
     std::int32_t* values = out_.values.data();
@@ -77,14 +55,14 @@ class RowAppender {
 
 std::int64_t QuantizedRows::bytes() const {
   return row_offsets.size() * sizeof(std::int64_t) + col_indices.size() * sizeof(Column) +
-         values.size() * sizeof(std::int32_t) + norms.size() * sizeof(double);
+         values.size() * sizeof(std::int32_t) + scales.size() * sizeof(double);
 }
 
 void QuantizedRows::clear() {
   row_offsets.assign(1, 0);
   col_indices.clear();
   values.clear();
-  norms.clear();
+  scales.clear();
 }
 
 void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& out) {
@@ -96,8 +74,8 @@ void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& 
 }
 
 float exact_score(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
-                  std::int64_t i, FixedPoint format) {
-  return score_of_sum(exact_sum(queries, q, items, i), queries, q, items, i, format);
+                  std::int64_t i) {
+  return score_of_sum(exact_sum(queries, q, items, i), queries, q, items, i);
 }
 
 std::int64_t exact_sum(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,

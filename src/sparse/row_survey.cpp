@@ -12,16 +12,6 @@ namespace bulksim {
 
 namespace {
 
-bool is_integer(double value) {
-  return std::fabs(value) < 0x1p31 &&
-         value == static_cast<double>(static_cast<std::int32_t>(value));
-}
-
-double norm_of(std::span<const double> values) {
-  const RowScale scale = row_scale(values);
-  return times_power_of_two(scale.norm, scale.exponent);
-}
-
 /// Buffers small pieces, since a call of the hash costs more than hashing a short row.
 class PieceHasher {
  public:
@@ -49,18 +39,39 @@ class PieceHasher {
 
 }  // namespace
 
-ValueInfo& ValueInfo::operator+=(const ValueInfo& other) {
-  integers = integers && other.integers;
-  longest = std::max(longest, other.longest);
+RoundingInfo& RoundingInfo::operator+=(const RoundingInfo& other) {
+  exact_rows += other.exact_rows;
+  longest_rounded_row = std::max(longest_rounded_row, other.longest_rounded_row);
   return *this;
 }
 
-ValueInfo value_info(CsrView canonical) {
-  ValueInfo info;
+RoundingInfo rounding_info(CsrView canonical) {
+  RoundingInfo info;
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
     const auto values = canonical.values_of(row);
-    info.longest = std::max(info.longest, norm_of(values));
-    info.integers = info.integers && std::ranges::all_of(values, is_integer);
+    if (values.empty() || integer_exponent(values)) {
+      ++info.exact_rows;
+    } else {
+      info.longest_rounded_row = std::max(info.longest_rounded_row, std::ssize(values));
+    }
+  }
+  return info;
+}
+
+LengthInfo& LengthInfo::operator+=(const LengthInfo& other) {
+  longest = std::max(longest, other.longest);
+  least_exponent = std::min(least_exponent, other.least_exponent);
+  return *this;
+}
+
+LengthInfo length_info(CsrView canonical) {
+  LengthInfo info;
+  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
+    const auto values = canonical.values_of(row);
+    if (values.empty()) continue;
+    info.longest = std::max(info.longest, row_length(values).value());
+    info.least_exponent =
+        std::min(info.least_exponent, integer_exponent(values).value_or(info.least_exponent));
   }
   return info;
 }

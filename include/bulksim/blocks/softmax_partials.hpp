@@ -21,7 +21,7 @@ namespace bulksim {
 
 /// m and L of one query row and one fine block.
 struct SoftmaxPartial {
-  std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< m as a quantized value
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();  ///< rint(2^60 m)
   std::int64_t sum = 0;  ///< L; 0 for an empty row, and past the edge of the matrix
 
   bool operator==(const SoftmaxPartial&) const = default;
@@ -106,15 +106,18 @@ BULKSIM_HOST_DEVICE std::int32_t exp_weight(float cosine, const BlockExp& block)
   return static_cast<std::int32_t>(rintf(power));
 }
 
-/// The exact quantized value of a cosine; `inverse_one` is that of its FixedPoint format.
-BULKSIM_HOST_DEVICE std::int64_t in_steps(float cosine, float inverse_one) {
-  return static_cast<std::int64_t>(cosine / inverse_one);
+/// Spacing of the largest cosines of partials.
+inline constexpr double kLargestStep = 0x1p-60;
+
+/// A largest cosine as an integer: rint(2^60 m).
+BULKSIM_HOST_DEVICE std::int64_t partial_largest(float cosine) {
+  return static_cast<std::int64_t>(rint(static_cast<double>(cosine) / kLargestStep));
 }
 
 /// The definition of m and L, for `cosines` and `zeros` more items with cosine 0; at least one item
 /// in total.
 inline SoftmaxPartial softmax_partial(std::span<const float> cosines, std::int64_t zeros,
-                                      ExpScale scale, float inverse_one) {
+                                      ExpScale scale) {
   float largest = zeros > 0 ? 0.0f : cosines.front();
   for (const float cosine : cosines)
     largest = std::max(largest, cosine);
@@ -122,12 +125,12 @@ inline SoftmaxPartial softmax_partial(std::span<const float> cosines, std::int64
   std::int64_t sum = zeros * exp_weight(0.0f, block);
   for (const float cosine : cosines)
     sum += exp_weight(cosine, block);
-  return {in_steps(largest, inverse_one), sum};
+  return {partial_largest(largest), sum};
 }
 
-/// exp(s d) in float64 for the difference d <= 0 of two quantized cosines: relative error 1e-13,
-/// and 0 below 2^-1000.
-inline double exp_ratio(std::int64_t distance, ExpScale scale, float inverse_one) {
+/// exp(s d) in float64 for the difference d <= 0 of two largest cosines, in steps of 2^-60:
+/// relative error 1e-13, and 0 below 2^-1000.
+inline double exp_ratio(std::int64_t distance, ExpScale scale) {
   // ln(2)^k / k!; the next coefficient would add at most 7e-15
   constexpr double kTaylor[] = {
       1.0,
@@ -143,7 +146,7 @@ inline double exp_ratio(std::int64_t distance, ExpScale scale, float inverse_one
       0x1.e4cf5158b8ec7p-28,
       0x1.e8cac7351bb22p-32,
   };
-  const double per_unit = static_cast<double>(scale.per_cosine) * static_cast<double>(inverse_one);
+  const double per_unit = static_cast<double>(scale.per_cosine) * kLargestStep;
   const auto d = static_cast<double>(distance);
   const double exponent = d * per_unit;
   if (exponent < -1000.0) return 0.0;

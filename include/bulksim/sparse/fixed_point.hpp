@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "bulksim/core/host_device.hpp"
@@ -12,53 +13,60 @@
 
 // The arithmetic contract: this page defines every bit of the result.
 //
-//   canonical row     columns ascending, duplicates summed in float64, no zeros      canonicalize()
-//   scaled row        x' = x * 2^-e, e = exponent of the row's largest |x|           (exact)
-//   norm            = sqrt(sum x'*x'), float64, ascending columns, no fma            row_scale()
-//   quantized value   X = round_half_even(x' / norm * 2^bits), int32; drop X = 0     quantize()
-//   A(q,i)          = sum over shared columns of Q*I, int64                          exact_sum()
-//   cosine(q,i)     = clamp(float32(A * 2^-2bits), -1, 1), the only rounding         to_cosine()
-//   dot(q,i)        = float32((A * 2^-2bits) * (norm_q * norm_i)), float64 inside    to_dot()
+//   canonical row     columns ascending, duplicates summed in float64, no zeros    canonicalize()
+//   quantized row X   (a) a row of values m * 2^e with integers m and
+//                         sum m*m <= 2^52: X = m, e as large as possible; exact integer_exponent()
+//                     (b) any other row: X = round_half_even(x' / norm * 2^bits),
+//                         x' = x * 2^-exponent, the exponent of the largest |x|,
+//                         norm = sqrt(sum x'*x'), float64, ascending columns;
+//                         entries with X = 0 are dropped                           quantize_row()
+//   scale             cosine: r = 1 / sqrt(N), N = sum X*X
+//                     dot: c = 2^e in case (a), norm * 2^exponent / sqrt(N)
+//                         in case (b); 0 for an empty row                          quantize_row()
+//   A(q,i)          = sum over shared columns of Q*I, an int64                     exact_sum()
+//   score(q,i)      = float32(double(A) * (scale_q * scale_i)), +0.0 for 0;        to_score()
+//                     a cosine is clamped to [-1, 1], which never acts
 //
-// By Cauchy-Schwarz every partial sum of A, over any columns in any order, stays below 2^(2bits+1)
-// in magnitude. In Q26 a sum is therefore exact in both int64 and float64, independent of the order
-// of summation, the number of threads and the hardware; in Q30 it is exact in int64. Rows of
-// integers can be their own quantized values, with bits = 0 and norms of 1, as long as the product
-// of the largest norms is at most 2^53: their dot products are exact integers, rounded once. Files
-// that include this header are compiled without contraction to fma.
+// By Cauchy-Schwarz every partial sum of A, over any columns in any order, is at most
+// sqrt(N_q N_i) < 2^(2 bits + 1) in magnitude. In Q26 a sum is therefore exact in both int64 and
+// float64, independent of the order of summation, the number of threads and the hardware; in Q30 it
+// is exact in int64, and double(A) rounds it once. The product of the scales is formed first, so
+// that (q,i) and (i,q) have the same bits. A cosine before its rounding to float32 is at most
+// 1 + 7 * 2^-53 in magnitude, which rounds to 1: no code needs the clamp.
+//
+// The direction of X is what counts. Identical and proportional rows score exactly 1. Rows of case
+// (a), such as sets, counts and short fractions, have the float32 nearest to the true score (unless
+// the truth lies within 2^-50 of the midpoint of two floats, relative): scores that are equal in
+// truth are equal in bits. Files that include this header are compiled without contraction to fma.
 namespace bulksim {
 
 /// Incremented when any bit of a result may change; part of every plan.
-inline constexpr int kArithmeticVersion = 2;
+inline constexpr int kArithmeticVersion = 3;
 
-/// What a score is.
+/// What a score is. It determines the scale of a row and nothing else.
 enum class Metric { kCosine, kDot };
 
-/// Format of quantized values: their spacing is 2^-bits. The metric determines how sums become
-/// scores.
+/// Format of the quantized values of rows of case (b): their spacing is 2^-bits of the row's norm.
 struct FixedPoint {
   int bits = 26;
   Metric metric = Metric::kCosine;
 
-  /// The sum that represents a cosine of 1.
-  std::int64_t one() const { return std::int64_t{1} << (2 * bits); }
   bool operator==(const FixedPoint&) const = default;
 };
 
 inline constexpr FixedPoint kQ26{26};
 inline constexpr FixedPoint kQ30{30};
 inline constexpr FixedPoint kDotQ26{26, Metric::kDot};
-/// For rows of integers, which are their own quantized values.
-inline constexpr FixedPoint kDotIntegers{0, Metric::kDot};
 
-/// When rows on both sides have more nonzeros than this, only Q30 keeps the error within 1e-6.
-inline constexpr std::int64_t kQ26Nonzeros = 4000;
+/// The format of cosines; n is the most nonzeros of a row of case (b) on that side, or 0. In longer
+/// rows Q26 would not keep the error within 1e-6. Dot products are always in Q26.
+inline FixedPoint cosine_format(std::int64_t n_q, std::int64_t n_i) {
+  const double roots = std::sqrt(static_cast<double>(n_q)) + std::sqrt(static_cast<double>(n_i));
+  return roots > 130.0 ? kQ30 : kQ26;
+}
 
-/// Scale by which the values of one row are quantized.
-struct RowScale {
-  int exponent = 0;   ///< e: the largest |x| is in [2^e, 2^(e+1))
-  double norm = 0.0;  ///< of the scaled row x * 2^-e; 0 for an empty row
-};
+/// Largest sum of squares of a row of case (a); its values are at most 2^26.
+inline constexpr std::int64_t kMostSquares = std::int64_t{1} << 52;
 
 /// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
 inline double times_power_of_two(double x, int exponent) {
@@ -67,13 +75,32 @@ inline double times_power_of_two(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kBias) << 52);
 }
 
-/// Scale of a canonical row; `values` are nonzero and in ascending order of columns.
-inline RowScale row_scale(std::span<const double> values) {
+/// Rounds half to even, |x| < 2^51: 1.5 * 2^52 is where float64 has a spacing of 1.
+inline double round_half_even(double x) {
+  constexpr double kStepsOfOne = 0x1.8p52;
+  return x + kStepsOfOne - kStepsOfOne;
+}
+
+/// Length of a canonical row: norm * 2^exponent.
+struct RowLength {
+  int exponent = 0;   ///< of the largest |x|, which is in [2^exponent, 2^(exponent + 1))
+  double norm = 0.0;  ///< of the row x' = x * 2^-exponent; 0 for an empty row
+
+  double value() const { return times_power_of_two(norm, exponent); }
+};
+
+/// Exponent of the largest |x|; `values` are nonzero, and at least one.
+inline int largest_exponent(std::span<const double> values) {
   std::int64_t bits = 0;  // of the largest |x|: bit patterns have the order of the numbers
   for (const double value : values)
     bits = std::max(bits, std::bit_cast<std::int64_t>(std::fabs(value)));
-  if (bits == 0) return {};
-  const int exponent = std::ilogb(std::bit_cast<double>(bits));
+  return std::ilogb(std::bit_cast<double>(bits));
+}
+
+/// Length of a row; `values` are nonzero and in ascending order of columns.
+inline RowLength row_length(std::span<const double> values) {
+  if (values.empty()) return {};
+  const int exponent = largest_exponent(values);
   double squares = 0.0;
   for (const double value : values) {
     const double scaled = times_power_of_two(value, -exponent);
@@ -82,31 +109,46 @@ inline RowScale row_scale(std::span<const double> values) {
   return {exponent, std::sqrt(squares)};
 }
 
-/// Quantized value of one entry. Adding 1.5 * 2^52, where float64 has a spacing of 1, rounds half
-/// to even.
-inline std::int32_t quantize(double value, const RowScale& scale, FixedPoint format) {
-  constexpr double kStepsOfOne = 0x1.8p52;
-  const double unit = times_power_of_two(value, -scale.exponent) / scale.norm;
-  return static_cast<std::int32_t>(times_power_of_two(unit, format.bits) + kStepsOfOne -
-                                   kStepsOfOne);
+/// e of a row of case (a), or nothing; `values` are nonzero, and at least one. Since no integer is
+/// over 2^26, all values must be multiples of 2^(exponent - 26), exponent being that of the
+/// largest.
+inline std::optional<int> integer_exponent(std::span<const double> values) {
+  constexpr int kBits = 26;
+  const int exponent = largest_exponent(values);
+  std::uint64_t bits = 0;
+  for (const double value : values) {
+    const double steps = times_power_of_two(value, -exponent) * (1 << kBits);
+    if (steps == 0.0 || steps != round_half_even(steps)) return std::nullopt;
+    bits |= static_cast<std::uint64_t>(static_cast<std::int64_t>(steps));
+  }
+  const int e = exponent - kBits + std::countr_zero(bits);
+  std::int64_t squares = 0;
+  for (const double value : values) {
+    const auto m = static_cast<std::int64_t>(times_power_of_two(value, -e));
+    squares += m * m;
+    if (squares > kMostSquares) return std::nullopt;
+  }
+  return e;
 }
 
-/// Cosine of an exact sum. The conversion to float32 is the only rounding; the product with a power
-/// of two is exact. A sum of 0 gives +0.0.
-BULKSIM_HOST_DEVICE float to_cosine(std::int64_t sum, float inverse_one) {
-  const float cosine = static_cast<float>(sum) * inverse_one;
-  return cosine > 1.0f ? 1.0f : cosine < -1.0f ? -1.0f : cosine;
-}
-
-/// Dot product of two rows in a format with metric kDot. A sum below 2^53 is exact in float64. A
-/// result that underflows float32 is +0.0, whatever its sign.
-BULKSIM_HOST_DEVICE float to_dot(std::int64_t sum, double inverse_one, double norms) {
-  return static_cast<float>(static_cast<double>(sum) * inverse_one * norms) + 0.0f;
-}
-
-/// 2^(-2 bits), exact in float32.
-inline float inverse_one(FixedPoint format) {
-  return static_cast<float>(times_power_of_two(1.0, -2 * format.bits));
+/// Quantizes the values of a canonical row into `to`, as many; some may become 0. Returns the scale
+/// of the row.
+inline double quantize_row(std::span<const double> values, FixedPoint format, std::int32_t* to) {
+  if (values.empty()) return 0.0;
+  const std::optional<int> e = integer_exponent(values);
+  const RowLength length = e ? RowLength{*e, 1.0} : row_length(values);
+  std::int64_t squares = 0;
+  for (const double value : values) {
+    const double scaled = times_power_of_two(value, -length.exponent);
+    const double x =
+        e ? scaled : round_half_even(times_power_of_two(scaled / length.norm, format.bits));
+    *to = static_cast<std::int32_t>(x);
+    squares += std::int64_t{*to} * *to;
+    ++to;
+  }
+  const double root = std::sqrt(static_cast<double>(squares));
+  if (format.metric == Metric::kCosine) return 1.0 / root;
+  return e ? length.value() : length.value() / root;
 }
 
 /// The definition of A(q,i): a merge of two quantized rows. Used as reference and for sampled
@@ -128,28 +170,37 @@ inline std::int64_t exact_sum(std::span<const Column> q_columns, std::span<const
   return sum;
 }
 
+/// The definition of a score, given A and the scales of the rows. A product that underflows float32
+/// is +0.0, whatever its sign.
+BULKSIM_HOST_DEVICE float to_score(std::int64_t sum, double query_scale, double item_scale) {
+  return static_cast<float>(static_cast<double>(sum) * (query_scale * item_scale)) + 0.0f;
+}
+
 /// Largest possible magnitude of a score.
-inline float largest_score(FixedPoint format) {
-  return format.metric == Metric::kCosine ? 1.0f : std::numeric_limits<float>::max();
+inline float largest_score(Metric metric) {
+  return metric == Metric::kCosine ? 1.0f : std::numeric_limits<float>::max();
 }
 
-/// Error bound of a cosine for rows of n_q and n_i nonzeros that share `shared` columns.
+/// Error bound of a cosine of rows of n_q and n_i nonzeros, 0 in place of n for rows of case (a).
 ///
-/// Each quantized value is off by at most 2^-(bits+1). By Cauchy-Schwarz the sum over the shared
-/// columns of |q| + |i| is at most 2 sqrt(shared), and rounding to float32 adds at most 2^-25. The
-/// last summand is of second order: products of two errors, and the float64 norms.
-inline double cosine_bound(double shared, double n_q, double n_i, FixedPoint format) {
-  return std::ldexp(std::sqrt(shared), -format.bits) + 0x1p-25 +
-         (shared + n_q + n_i + 8.0) * 0x1p-53;
+/// Rounding moves each entry of a row of length 1 by at most 2^-(bits+1), so its direction v
+/// differs from the true one, u, by a vector of length at most sqrt(n) 2^-(bits+1). Since v_q.v_i -
+/// u_q.u_i = (v_q - u_q).v_i + u_q.(v_i - u_i), the two lengths add up, without a product of
+/// errors. 2^-25 is the rounding to float32; the last summand covers the float64 operations and
+/// that dividing by the length of X turns v by a second-order amount.
+inline double cosine_bound(double n_q, double n_i, FixedPoint format) {
+  return std::ldexp(std::sqrt(n_q) + std::sqrt(n_i), -format.bits - 1) + 0x1p-25 +
+         (n_q + n_i + 16.0) * 0x1p-53;
 }
 
-/// The same for the dot product of rows whose norms have a product of at most `norms`: the error of
-/// the cosine times `norms`, with a relative rounding error and the errors of the norms. Integers
-/// are exact in float32 up to 2^24.
-inline double dot_bound(double shared, double n_q, double n_i, double norms, FixedPoint format) {
-  if (format == kDotIntegers) return norms <= 0x1p24 ? 0.0 : norms * 0x1p-24;
-  const double cosine = std::ldexp(std::sqrt(shared), -format.bits);
-  return norms * (cosine + 0x1p-24 + (shared + 2 * n_q + 2 * n_i + 16.0) * 0x1p-53) + 0x1p-149;
+/// The same for dot products of rows whose lengths are at most `longest_q` and `longest_i`: the
+/// error of the cosine times the lengths, with a relative rounding to float32, the float64 norms,
+/// and the underflow of c (2^-1075, times an X of length 2^27) and of float32.
+inline double dot_bound(double n_q, double n_i, double longest_q, double longest_i,
+                        FixedPoint format) {
+  const double direction = std::ldexp(std::sqrt(n_q) + std::sqrt(n_i), -format.bits - 1);
+  return longest_q * longest_i * (direction + 0x1p-24 + 2 * (n_q + n_i + 16.0) * 0x1p-53) +
+         (longest_q + longest_i) * 0x1p-1048 + 0x1p-149;
 }
 
 }  // namespace bulksim

@@ -10,15 +10,13 @@
 
 namespace bulksim {
 
-/// Quantized canonical rows, the input of the kernels. They have unit norm, except rows of
-/// integers.
+/// Quantized canonical rows, the input of the kernels.
 struct QuantizedRows {
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_offsets{0};
   std::vector<Column> col_indices;
-  std::vector<std::int32_t> values;  ///< nonzero; |X| <= 2^bits, except for integers
-  /// For dot products: norms of the original rows, or 1 for integers. Empty for cosines.
-  std::vector<double> norms;
+  std::vector<std::int32_t> values;  ///< nonzero; |X| <= 2^bits
+  std::vector<double> scales;        ///< by row: r or c of the contract
 
   std::int64_t rows() const { return std::ssize(row_offsets) - 1; }
   std::int64_t nnz() const { return row_offsets.back(); }
@@ -41,14 +39,13 @@ void append_quantized_rows(CsrView canonical, FixedPoint format, QuantizedRows& 
 
 /// The score of two rows, given their exact sum.
 inline float score_of_sum(std::int64_t sum, const QuantizedRows& queries, std::int64_t q,
-                          const QuantizedRows& items, std::int64_t i, FixedPoint format) {
-  if (format.metric == Metric::kCosine) return to_cosine(sum, inverse_one(format));
-  return to_dot(sum, inverse_one(format), queries.norms[q] * items.norms[i]);
+                          const QuantizedRows& items, std::int64_t i) {
+  return to_score(sum, queries.scales[q], items.scales[i]);
 }
 
 /// The definition of a score: `score_of_sum` of the `exact_sum` of two rows.
 float exact_score(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,
-                  std::int64_t i, FixedPoint format);
+                  std::int64_t i);
 
 /// `exact_sum` of two rows.
 std::int64_t exact_sum(const QuantizedRows& queries, std::int64_t q, const QuantizedRows& items,

@@ -41,12 +41,7 @@ KernelVariants variants() {
 }
 
 KernelFunctions functions() {
-  return {kLanes,
-          stream,
-          variants<FineCosines<AnySign>>(),
-          variants<FineCosines<NonNegative>>(),
-          variants<WideCosines>(),
-          variants<Dots>()};
+  return {kLanes, stream, variants<AnyScores>(), variants<NonNegativeCosines>()};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -103,10 +98,8 @@ CpuKernel CpuKernel::choose(Simd simd) {
 
 BlockFunction CpuKernel::function(FixedPoint format, Signs signs, Identities identities,
                                   Partials partials) const {
-  const KernelVariants& variants = format.metric == Metric::kDot  ? functions_.dots
-                                   : format == kQ30               ? functions_.wide
-                                   : signs == Signs::kNonNegative ? functions_.non_negative
-                                                                  : functions_.any_sign;
+  const bool from_one = format == kQ26 && signs == Signs::kNonNegative;
+  const KernelVariants& variants = from_one ? functions_.non_negative : functions_.any;
   return variants.functions[identities == Identities::kRowsAndColumns][partials == Partials::kOn];
 }
 

@@ -75,10 +75,6 @@ struct BlockTask {
   std::int64_t partial_stride = 0;  ///< partials from one query to the next
   ExpScale exp_scale;
   KernelScratch* scratch = nullptr;
-  /// For dot products: QuantizedRows::norms of the queries, and of the items of the block (aligned,
-  /// padded_items() values).
-  const double* query_norms = nullptr;
-  const double* item_norms = nullptr;
 };
 
 /// Which sums the kernel forms while it reads the accumulators.
@@ -90,9 +86,8 @@ enum class Identities {
 /// Whether the softmax partials of the block sums are computed.
 enum class Partials { kOff, kOn };
 
-/// Computes a task with the `inverse_one` of its format. Returns the number of row identities that
-/// do not hold.
-using BlockFunction = std::int64_t (*)(const BlockTask&, float inverse_one);
+/// Computes a task. Returns the number of row identities that do not hold.
+using BlockFunction = std::int64_t (*)(const BlockTask&);
 
 /// Indexed by Identities and Partials.
 struct KernelVariants {
@@ -103,10 +98,8 @@ struct KernelVariants {
 struct KernelFunctions {
   std::int64_t lanes;
   void (*stream)(float* out, std::size_t size);
-  KernelVariants any_sign;
-  KernelVariants non_negative;
-  KernelVariants wide;
-  KernelVariants dots;
+  KernelVariants any;
+  KernelVariants non_negative;  ///< cosines in Q26 of rows without negative values
 };
 
 /// The kernel for one instruction set.

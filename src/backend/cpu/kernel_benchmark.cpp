@@ -139,7 +139,7 @@ class Benchmark {
     std::int64_t failed = 0;
     for (std::int64_t row = 0; row < queries_.rows(); row += kRowsAtOnce) {
       task.rows = {row, std::min(row + kRowsAtOnce, queries_.rows())};
-      failed += kernel(task, inverse_one(options_.arithmetic));
+      failed += kernel(task);
       if (hashing == Hashing::kOff) continue;
       const std::size_t values = task.rows.size() * block.items();
       thread.hasher.update(std::as_bytes(std::span(thread.out.data(), values)));

@@ -34,6 +34,8 @@ static_assert(kFineRows % kStepItems == 0);
 // after it. Saves a third of the time of the last pass.
 constexpr std::size_t kAheadItems = 128;
 constexpr std::size_t kLineBytes = 64;
+// Values of at least 2^18 are a share of 2^-16 of N.
+constexpr int kLargeValueBits = 18;
 // A query with this many dense columns has few cosines of 0: compacting the others for their
 // partials would not pay.
 constexpr std::size_t kDenseRow = 4;
@@ -62,6 +64,8 @@ HWY_INLINE void add_list(const PostingGroup* HWY_RESTRICT group, std::size_t gro
 struct Parted {
   std::size_t lists = 0;
   std::size_t dense = 0;
+  /// Not 0 if the block lacks a column with a large value of the query.
+  std::int32_t lacking = 0;
   /// Reference sides of the row identities: Q . (sum of the items of a segment), from canonical
   /// rows.
   std::uint64_t expected[kSegments] = {};
@@ -85,6 +89,7 @@ HWY_INLINE Parted part(std::span<const LabelledEntry> query, const ItemBlock& bl
     const std::uint32_t is_list = place.present & static_cast<std::uint32_t>(column.groups != 0);
     parted.lists += is_list;
     parted.dense += place.present - is_list;
+    parted.lacking |= (entry.value >> kLargeValueBits) & (place.present - 1);
     const std::int64_t value = std::int64_t{entry.value} & -std::int64_t{place.present};
     for (std::int64_t segment = 0; segment < kSegments; ++segment) {
       parted.expected[segment] += static_cast<std::uint64_t>(value) * column.sums[segment];
@@ -100,8 +105,10 @@ struct LastPass {
   const WeightedColumn* columns;
   std::size_t column_count;
   std::int64_t* HWY_RESTRICT column_sums;
-  Scale scale;
+  double query_scale;
+  const double* item_scales;
   bool lists_nonzero;  // whether the nonzero cosines are compacted
+  bool is_empty;       // whether the query has no entries
 };
 
 /// Prefetches the output lines of the next stores.
@@ -124,6 +131,7 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
   const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
   Group total{hn::Zero(Sums()), hn::Zero(Sums())};
   const bool lists_nonzero = kPartials == Partials::kOn && pass.lists_nonzero;
+  const Scale scale(pass.query_scale * Scores::kUnit, pass.item_scales);
   GroupScores late[kGroups];
   for (std::size_t item = begin; item < end; item += kStepItems, out += kStepItems) {
     fetch_lines_ahead(out);
@@ -144,7 +152,8 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
       if (kIdentities == Identities::kRowsAndColumns) {
         store(add(load(pass.column_sums + at), groups[g]), pass.column_sums + at);
       }
-      late[g] = Scores::of(groups[g], pass.scale, at);
+      late[g] = {Scores::of(groups[g].low, scale.products(at)),
+                 Scores::of(groups[g].high, scale.products(at + kLanes))};
       store(late[g], out + g * kGroupItems);
       store(zero, pass.sums + at);
     }
@@ -158,29 +167,17 @@ HWY_INLINE std::uint64_t finish(const LastPass& pass, std::size_t begin, std::si
   return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
 }
 
-/// Computes one query; returns the number of segments whose identity does not hold.
+/// The last pass over all items of the block; returns the number of segments whose identity does
+/// not hold.
 template <class Scores, Identities kIdentities, Partials kPartials>
-HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const LabelledEntry> query,
-                                  const Scale& scale, float* out, SoftmaxPartial* partials) {
-  const ItemBlock& block = *task.block;
-  KernelScratch& scratch = *task.scratch;
-  std::int64_t* sums = scratch.accumulators();
-  const Parted parted = part(query, block, scratch);
-  for (std::size_t entry = 0; entry < parted.lists; ++entry) {
-    const WeightedColumn& list = scratch.lists()[entry];
-    add_list(block.postings() + list.start, list.groups, list.weight, sums);
-  }
-
-  const std::size_t items = block.items();
-  const bool is_full =
-      !query.empty() && items % kFineRows == 0 && (!kCompresses || parted.dense >= kDenseRow);
-  const LastPass pass{sums,  block.dense(), scratch.dense(), parted.dense, task.column_sums,
-                      scale, !is_full};
+HWY_INLINE std::int64_t finish_query(const BlockTask& task, const LastPass& pass,
+                                     const Parted& parted, float* out, SoftmaxPartial* partials) {
+  const std::size_t items = task.block->items();
   std::int64_t failed = 0;
   for (std::size_t begin = 0; begin < items; begin += kFineRows) {
     const std::size_t end = HWY_MIN(begin + kFineRows, items);
     const std::size_t whole = begin + (end - begin) / kStepItems * kStepItems;
-    NonzeroList nonzero(scratch.nonzero());
+    NonzeroList nonzero(task.scratch->nonzero());
     std::uint64_t sum =
         finish<Scores, kIdentities, kPartials>(pass, begin, whole, out + begin, nonzero);
     if (whole < end) {  // the last step extends past the edge
@@ -190,12 +187,10 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
     }
     failed += sum != parted.expected[begin / kFineRows];
     if constexpr (kPartials == Partials::kOn) {
-      if (is_full) {
-        *partials =
-            partial_of_whole(out + begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
-      } else if (!query.empty()) {
-        *partials =
-            partial_of(nonzero, end - begin, Scores::kLeast, task.exp_scale, scale.inverse_one);
+      if (!pass.lists_nonzero) {
+        *partials = partial_of_whole(out + begin, Scores::kLeast, task.exp_scale);
+      } else if (!pass.is_empty) {
+        *partials = partial_of(nonzero, end - begin, Scores::kLeast, task.exp_scale);
       }
       ++partials;
     }
@@ -203,18 +198,48 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::span<const Labelle
   return failed;
 }
 
+/// Whether a sum of a query and an item of the block may be over 2^52. It is at most sqrt(N_q N_i),
+/// where no N is over (2^26 + 66)^2; if the item lacks a column with a large value of the query, it
+/// is below 2^52.
+HWY_INLINE bool may_exceed(const Parted& parted, double query_scale, const ItemBlock& block) {
+  return parted.lacking == 0 && query_scale * block.least_scale() < 0x1p-52 * (1 + 0x1p-50);
+}
+
+/// Computes one query; returns the number of segments whose identity does not hold.
 template <class Scores, Identities kIdentities, Partials kPartials>
-std::int64_t run(const BlockTask& task, float inverse_one) {
+HWY_INLINE std::int64_t run_query(const BlockTask& task, std::int64_t row, float* out,
+                                  SoftmaxPartial* partials) {
+  const ItemBlock& block = *task.block;
+  KernelScratch& scratch = *task.scratch;
+  const auto query = task.queries->row(row);
+  const double query_scale = task.queries->scale(row);
+  std::int64_t* sums = scratch.accumulators();
+  const Parted parted = part(query, block, scratch);
+  for (std::size_t entry = 0; entry < parted.lists; ++entry) {
+    const WeightedColumn& list = scratch.lists()[entry];
+    add_list(block.postings() + list.start, list.groups, list.weight, sums);
+  }
+
+  const bool is_full = !query.empty() && block.items() % kFineRows == 0 &&
+                       (!kCompresses || parted.dense >= kDenseRow);
+  const LastPass pass{sums,        block.dense(),  scratch.dense(), parted.dense, task.column_sums,
+                      query_scale, block.scales(), !is_full,        query.empty()};
+  if (may_exceed(parted, query_scale, block)) {
+    return finish_query<typename Scores::Exact, kIdentities, kPartials>(task, pass, parted, out,
+                                                                        partials);
+  }
+  return finish_query<Scores, kIdentities, kPartials>(task, pass, parted, out, partials);
+}
+
+template <class Scores, Identities kIdentities, Partials kPartials>
+std::int64_t run(const BlockTask& task) {
   const std::int64_t items = task.block->items();
   std::fill_n(task.scratch->accumulators(), KernelScratch::accumulators_of(items), Scores::kZero);
   std::int64_t failed = 0;
   float* out = task.out;
   SoftmaxPartial* partials = task.partials;
   for (std::int64_t row = task.rows.begin; row < task.rows.end; ++row, out += task.out_stride) {
-    const double norm = task.query_norms == nullptr ? 1.0 : task.query_norms[row];
-    const Scale scale{inverse_one, norm, task.item_norms};
-    failed += run_query<Scores, kIdentities, kPartials>(task, task.queries->row(row), scale, out,
-                                                        partials);
+    failed += run_query<Scores, kIdentities, kPartials>(task, row, out, partials);
     partials += task.partial_stride;
   }
   if (kIdentities == Identities::kRowsAndColumns && Scores::kZero != 0) {

@@ -8,10 +8,7 @@
 namespace bulksim {
 
 PairWorker::PairWorker(const CpuBackendOptions& options, const PairFilterSpec& spec, int thread)
-    : options_(options),
-      spec_(spec),
-      thread_(thread),
-      search_(options.arithmetic, SearchKernel::best()) {
+    : options_(options), spec_(spec), thread_(thread), search_(SearchKernel::best()) {
   const std::int64_t width = std::min(options.search_block, kSearchItems);
   options_.search_block = width;
   blocks_.resize(divide_up(options.grid.tile().items, width));
@@ -115,8 +112,7 @@ float PairWorker::least_score(std::uint64_t floor, std::int64_t first_item) cons
 
 /// The score of a query row of the batch and an item of the chunk.
 float PairWorker::score(std::int64_t row, std::int64_t local_item, std::int64_t sum) const {
-  return score_of_sum(sum, queries_->batch().rows, row, chunk_->rows, local_item,
-                      options_.arithmetic);
+  return score_of_sum(sum, queries_->batch().rows, row, chunk_->rows, local_item);
 }
 
 /// Whether a sampled cell of a row is among its pairs exactly if the score from a merge of the two
@@ -129,8 +125,7 @@ bool PairWorker::samples_hold(std::int64_t row, std::span<const Cell> cells,
   for (const Cell& cell : cells) {
     const std::int64_t local = local_items_.begin + cell.item;
     const std::int64_t item = chunk_->range.begin + local;
-    const float expected =
-        exact_score(queries_->batch().rows, row, chunk_->rows, local, options_.arithmetic);
+    const float expected = exact_score(queries_->batch().rows, row, chunk_->rows, local);
     bool wanted = spec_.admits(query, item, expected);
     if (wanted && spec_.keep != Keep::kAll) {
       const std::uint64_t key = rank_key(spec_, query, item, expected);

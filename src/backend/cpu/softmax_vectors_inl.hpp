@@ -24,6 +24,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+using Floats = hn::CappedTag<float, 2 * kLanes>;
+using FloatVector = hn::Vec<Floats>;
+
 /// The nonzero cosines of one query row and fine block.
 struct NonzeroList {
   /// `room` holds a fine block plus two vectors.
@@ -40,27 +43,32 @@ template <std::size_t kGroups>
 HWY_INLINE void append_nonzero(const GroupScores (&groups)[kGroups], NonzeroList& list) {
   const Floats d;
   for (const GroupScores& scores : groups) {
-    for (const FloatVector& cosines : scores.vectors) {
+    const auto append = [&](FloatVector cosines) HWY_ATTR {
       const auto nonzero = hn::Ne(cosines, hn::Zero(d));
       hn::StoreU(hn::Compress(cosines, nonzero), d, list.values + list.size);
       list.size += hn::CountTrue(d, nonzero);
       list.largest = hn::IfThenElse(nonzero, hn::Max(list.largest, cosines), list.largest);
-    }
+    };
+#if HWY_TARGET == HWY_SCALAR
+    append(scores.low);
+    append(scores.high);
+#else
+    append(hn::Combine(d, scores.high, scores.low));
+#endif
   }
 }
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_NATIVE_FMA
 
 HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items,
-                                     float /*least_cosine*/, ExpScale scale, float inverse_one) {
+                                     float /*least_cosine*/, ExpScale scale) {
   const std::int64_t zeros = items - list.size;
-  return softmax_partial({list.values, list.size}, zeros, scale, inverse_one);
+  return softmax_partial({list.values, list.size}, zeros, scale);
 }
 
 HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines,
-                                           float /*least_cosine*/, ExpScale scale,
-                                           float inverse_one) {
-  return softmax_partial({cosines, std::size_t{kFineRows}}, 0, scale, inverse_one);
+                                           float /*least_cosine*/, ExpScale scale) {
+  return softmax_partial({cosines, std::size_t{kFineRows}}, 0, scale);
 }
 
 #else
@@ -166,20 +174,20 @@ HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::siz
 /// weight of `filler` is added `missing` more times.
 HWY_INLINE SoftmaxPartial partial_of(const float* HWY_RESTRICT cosines, std::size_t size,
                                      FloatVector most, float least_cosine, FloatVector filler,
-                                     std::int64_t missing, ExpScale scale, float inverse_one) {
+                                     std::int64_t missing, ExpScale scale) {
   const auto largest = hn::MaxOfLanes(Floats(), most);
   const ExpVectors e = exp_vectors(largest, scale);
   const std::int64_t sum = hn::GetLane(e.least) <= least_cosine
                                ? sum_partials<Reach::kAll>(cosines, size, e)
                                : sum_partials<Reach::kSome>(cosines, size, e);
   const std::int64_t more = missing * hn::GetLane(exp_weights<Reach::kSome>(filler, e));
-  return {in_steps(hn::GetLane(largest), inverse_one), sum + more};
+  return {partial_largest(hn::GetLane(largest)), sum + more};
 }
 
 /// As softmax_partial, of cosines of at least `least_cosine`. The list is padded with one value,
 /// whose weight is then corrected by the number of values too many or too few.
 HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items, float least_cosine,
-                                     ExpScale scale, float inverse_one) {
+                                     ExpScale scale) {
   const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   const auto filler = hn::Set(d, list.size < items ? 0.0f : list.values[0]);
@@ -188,12 +196,12 @@ HWY_INLINE SoftmaxPartial partial_of(const NonzeroList& list, std::size_t items,
   const std::size_t padded = (list.size + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
   const auto missing = static_cast<std::int64_t>(items) - static_cast<std::int64_t>(padded);
   return partial_of(list.values, padded, hn::Max(list.largest, filler), least_cosine, filler,
-                    missing, scale, inverse_one);
+                    missing, scale);
 }
 
 /// The same for all cosines of a whole fine block, zeros included.
 HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines, float least_cosine,
-                                           ExpScale scale, float inverse_one) {
+                                           ExpScale scale) {
   const Floats d;
   const std::size_t lanes = hn::Lanes(d);
   auto most = hn::LoadU(d, cosines);
@@ -203,7 +211,7 @@ HWY_INLINE SoftmaxPartial partial_of_whole(const float* HWY_RESTRICT cosines, fl
     most_too = hn::Max(most_too, hn::LoadU(d, cosines + at + lanes));
   }
   return partial_of(cosines, kFineRows, hn::Max(most, most_too), least_cosine, hn::Zero(d), 0,
-                    scale, inverse_one);
+                    scale);
 }
 
 #endif

@@ -71,120 +71,77 @@ HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
 using Floats = hn::CappedTag<float, 2 * kLanes>;
 using FloatVector = hn::Vec<Floats>;
 
-/// Scores of one group in float32: one vector, or two where a vector is one lane.
+using Halves = hn::Rebind<float, Sums>;
+using HalfVector = hn::Vec<Halves>;
+
+/// Scores of one group in float32, in the order of its items.
 struct GroupScores {
-  static constexpr std::size_t kVectors = kGroupItems / hn::MaxLanes(Floats());
-  using Half = hn::Rebind<float, Sums>;
+  HWY_INLINE GroupScores() : low(hn::Zero(Halves())), high(hn::Zero(Halves())) {}
+  HWY_INLINE GroupScores(HalfVector l, HalfVector h) : low(l), high(h) {}
 
-  /// Zeros.
-  HWY_INLINE GroupScores() {
-    for (FloatVector& zeros : vectors)
-      zeros = hn::Zero(Floats());
-  }
-#if HWY_TARGET == HWY_SCALAR
-  HWY_INLINE GroupScores(hn::Vec<Half> low, hn::Vec<Half> high) : vectors{low, high} {}
-#else
-  HWY_INLINE GroupScores(hn::Vec<Half> low, hn::Vec<Half> high)
-      : vectors{hn::Combine(Floats(), high, low)} {}
-#endif
-
-  FloatVector vectors[kVectors];
+  HalfVector low;
+  HalfVector high;
 };
 
 HWY_INLINE void store(const GroupScores& scores, float* out) {
-  const Floats d;
-  for (std::size_t v = 0; v < GroupScores::kVectors; ++v)
-    hn::StoreU(scores.vectors[v], d, out + v * hn::Lanes(d));
+  hn::StoreU(scores.low, Halves(), out);
+  hn::StoreU(scores.high, Halves(), out + kLanes);
 }
+
+using Doubles = hn::Rebind<double, Sums>;
+using DoubleVector = hn::Vec<Doubles>;
 
 /// What turns the sums of one query into scores.
 struct Scale {
-  float inverse_one;         ///< of the FixedPoint format
-  double query_norm;         ///< for dot products
-  const double* item_norms;  ///< the same, by item of the block, padded like it
-};
+  HWY_INLINE Scale(double query_scale, const double* item_scales)
+      : query(hn::Set(Doubles(), query_scale)), items(item_scales) {}
 
-/// Sums in Q26 are exact in float64, so that its conversion to float32 is the rounding.
-template <class Signed>
-struct FineCosines {
-  static constexpr std::int64_t kZero = Signed::kZero;
-  static constexpr float kLeast = Signed::kLeast;
-
-  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t) {
-    const GroupScores::Half d;
-    GroupScores scores(hn::DemoteTo(d, Signed::to_double(group.low)),
-                       hn::DemoteTo(d, Signed::to_double(group.high)));
-    for (FloatVector& sums : scores.vectors)
-      sums = Signed::to_cosine(sums, scale.inverse_one);
-    return scores;
+  /// The products of the scales of the query and of the items from `at` on.
+  HWY_INLINE DoubleVector products(std::size_t at) const {
+    return hn::Mul(query, hn::Load(Doubles(), items + at));
   }
+
+  DoubleVector query;
+  const double* items;  ///< by item of the block
 };
 
-/// Sums of either sign.
-struct AnySign {
-  static constexpr std::int64_t kZero = 0;
+/// Scores by definition, of accumulators that start at kStart.
+template <std::int64_t kStart>
+struct ExactScores {
+  static constexpr std::int64_t kZero = kStart;
   static constexpr float kLeast = -1.0f;
+  static constexpr double kUnit = 1.0;
 
-  HWY_INLINE static auto to_double(SumVector sums) {
-    return hn::ConvertTo(hn::Rebind<double, Sums>(), sums);
-  }
-  HWY_INLINE static FloatVector to_cosine(FloatVector sum, float inverse_one) {
-    const Floats d;
-    const auto cosine = hn::Mul(sum, hn::Set(d, inverse_one));
-    return hn::Max(hn::Min(cosine, hn::Set(d, 1.0f)), hn::Set(d, -1.0f));
+  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
+    const Halves d;
+    const auto integers = kZero == 0 ? sums : hn::Sub(sums, hn::Set(Sums(), kZero));
+    const auto score = hn::Mul(hn::ConvertTo(Doubles(), integers), scales);
+    return hn::Add(hn::DemoteTo(d, score), hn::Zero(d));
   }
 };
 
-/// Nonnegative sums start at the bits of the float64 1, whose last place is 2^-52: their bits are
-/// then those of 1 + A 2^-52, without the conversion that AVX2 and SSE4 do not have. For A >= 2^52
-/// they represent a larger number; the cosine is 1 in either case.
-struct NonNegative {
+/// Scores of any kind.
+struct AnyScores : ExactScores<0> {
+  using Exact = ExactScores<0>;
+};
+
+/// Cosines in Q26 of rows without negative values. Accumulators start at the bits of the float64 1,
+/// whose last place is 2^-52: up to A = 2^52 their bits are those of x = 1 + A 2^-52, without a
+/// conversion, which AVX2 and SSE4 do not have. With the scales s times 2^52, x s - s is then A
+/// times the scales, rounded once. Where A may be larger, Exact takes its place.
+struct NonNegativeCosines {
   static constexpr std::int64_t kZero = 0x3FF0000000000000;
   static constexpr float kLeast = 0.0f;
+  static constexpr double kUnit = 0x1p52;  // of the scales
+  using Exact = ExactScores<kZero>;
 
-  HWY_INLINE static auto to_double(SumVector sums) {
-    const hn::Rebind<double, Sums> d;
-    return hn::Sub(hn::BitCast(d, sums), hn::Set(d, 1.0));
-  }
-  HWY_INLINE static FloatVector to_cosine(FloatVector cosine, float) {
-    return hn::Min(cosine, hn::Set(Floats(), 1.0f));
-  }
-};
-
-/// Sums in Q30 have more than 53 bits: each is rounded once, in scalar code.
-struct WideCosines {
-  static constexpr std::int64_t kZero = 0;
-  static constexpr float kLeast = -1.0f;
-
-  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t) {
-    HWY_ALIGN std::int64_t sums[kGroupItems];
-    HWY_ALIGN float cosines[kGroupItems];
-    store(group, sums);
-    for (std::size_t item = 0; item < kGroupItems; ++item)
-      cosines[item] = to_cosine(sums[item], scale.inverse_one);
-    const GroupScores::Half d;
-    return {hn::Load(d, cosines), hn::Load(d, cosines + kLanes)};
-  }
-};
-
-/// Sums below 2^53 times the lengths of the two rows, as to_dot().
-struct Dots {
-  static constexpr std::int64_t kZero = 0;
-  static constexpr float kLeast = -1.0f;  // no partials are formed of them
-
-  HWY_INLINE static GroupScores of(const Group& group, const Scale& scale, std::size_t at) {
-    return {half(group.low, scale, scale.item_norms + at),
-            half(group.high, scale, scale.item_norms + at + kLanes)};
-  }
-
- private:
-  HWY_INLINE static hn::Vec<GroupScores::Half> half(SumVector sums, const Scale& scale,
-                                                    const double* item_norms) {
-    const hn::Rebind<double, Sums> d;
-    const GroupScores::Half df;
-    const auto norms = hn::Mul(hn::Set(d, scale.query_norm), hn::Load(d, item_norms));
-    const auto sum = hn::Mul(hn::ConvertTo(d, sums), hn::Set(d, double{scale.inverse_one}));
-    return hn::Add(hn::DemoteTo(df, hn::Mul(sum, norms)), hn::Zero(df));
+  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
+    const auto x = hn::BitCast(Doubles(), sums);
+#if HWY_NATIVE_FMA
+    return hn::DemoteTo(Halves(), hn::MulSub(x, scales, scales));
+#else
+    return hn::DemoteTo(Halves(), hn::Mul(hn::Sub(x, hn::Set(Doubles(), 1.0)), scales));
+#endif
   }
 };
 

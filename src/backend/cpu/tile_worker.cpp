@@ -1,7 +1,6 @@
 #include "backend/cpu/tile_worker.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
@@ -72,22 +71,6 @@ void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   function_ = kernel_.function(options_.arithmetic, signs, Identities::kRowsAndColumns,
                                partials_.empty() ? Partials::kOff : Partials::kOn);
   scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
-  if (options_.arithmetic.metric == Metric::kDot) copy_norms();
-}
-
-void TileWorker::copy_norms() {
-  const auto size = to_size(padded_column(options_.grid.tile().items, layout_.items));
-  item_norms_.require(size);
-  std::fill_n(item_norms_.data(), size, 0.0);
-  const double* norms = chunk_->rows.norms.data() + local_items_.begin;
-  double* to = item_norms_.data();
-  std::int64_t item = 0;
-  for (const ItemBlock& block : blocks_) {
-    if (item >= local_items_.size()) break;
-    std::copy_n(norms + item, block.items(), to);
-    item += block.items();
-    to += block.padded_items();
-  }
 }
 
 std::int64_t TileWorker::compute(TileId tile, TileWriter& writer) {
@@ -140,16 +123,12 @@ bool TileWorker::compute_stripe(RowRange rows) {
   std::int64_t failed = 0;
   std::int64_t item = 0;
   std::int64_t* column_sums = column_sums_.data();
-  const bool is_dot = options_.arithmetic.metric == Metric::kDot;
-  const double* item_norms = item_norms_.data();
-  if (is_dot) task.query_norms = queries_->batch->rows.norms.data();
   for (const ItemBlock& block : blocks_) {
     if (item >= local_items_.size()) break;
-    if (is_dot) task.item_norms = std::exchange(item_norms, item_norms + block.padded_items());
     task.block = &block;
     task.out = stripe_.data() + item;
     task.column_sums = column_sums;
-    failed += function_(task, inverse_one(options_.arithmetic));
+    failed += function_(task);
     item += block.items();
     column_sums += block.padded_items();
     task.partials += divide_up(block.items(), kFineRows);
@@ -169,7 +148,7 @@ bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const
     const Cell& cell = cells.front();
     const float value = stripe_.data()[(cell.row - rows.begin) * width + cell.item];
     if (!is_score_of(value, queries_->batch->rows, local_rows_.begin + cell.row, chunk_->rows,
-                     local_items_.begin + cell.item, options_.arithmetic)) {
+                     local_items_.begin + cell.item)) {
       return false;
     }
     if (!partials_.empty() && cells.size() % kCellsPerPartial == 0 &&
@@ -186,10 +165,9 @@ bool TileWorker::partial_holds(std::int64_t stripe_row, std::int64_t row, std::i
   const std::int64_t begin = block * kFineRows;
   const std::int64_t end = std::min(begin + kFineRows, local_items_.size());
   const float* cosines = stripe_.data() + stripe_row * options_.grid.tile().items + begin;
-  return is_partial_of(partials_[to_size(stripe_row * partial_blocks() + block)],
-                       {cosines, to_size(end - begin)},
-                       !queries_->rows.row(local_rows_.begin + row).empty(),
-                       exp_scale(options_.softmax_scale), options_.arithmetic);
+  return is_partial_of(
+      partials_[to_size(stripe_row * partial_blocks() + block)], {cosines, to_size(end - begin)},
+      !queries_->rows.row(local_rows_.begin + row).empty(), exp_scale(options_.softmax_scale));
 }
 
 bool TileWorker::columns_hold(RowRange rows) {
@@ -210,12 +188,11 @@ std::int64_t TileWorker::bytes(const CpuBackendOptions& options, std::int64_t la
                                std::int64_t tile_nnz) {
   const TileShape& tile = options.grid.tile();
   const BlockLayout layout{items_of_a_block(options), options.dense_share, 1};
-  const std::int64_t sums_and_norms = options.arithmetic.metric == Metric::kDot ? 16 : 8;
   return LabelledRows::bytes(tile.items, tile_nnz) +
          ItemBlock::bytes(tile.items, tile_nnz, labels, layout) +
          KernelScratch::bytes(std::min(tile.items, layout.items), 0) +
          labels * std::int64_t{sizeof(std::uint64_t)} +
-         padded_column(tile.items, layout.items) * sums_and_norms +
+         padded_column(tile.items, layout.items) * std::int64_t{sizeof(std::int64_t)} +
          rows_of_a_stripe(tile) *
              (tile.items * std::int64_t{sizeof(float)} +
               FineGrid(options.grid).columns_of_a_tile() * std::int64_t{sizeof(SoftmaxPartial)});

@@ -49,7 +49,6 @@ class TileWorker {
   bool partial_holds(std::int64_t stripe_row, std::int64_t row, std::int64_t item) const;
   bool columns_hold(RowRange rows);
   std::int64_t partial_blocks() const;
-  void copy_norms();
 
   CpuBackendOptions options_;
   CpuKernel kernel_;
@@ -65,7 +64,6 @@ class TileWorker {
   KernelScratch scratch_;
   ColumnIdentity column_identity_;
   AlignedBuffer<std::int64_t> column_sums_;
-  AlignedBuffer<double> item_norms_;  // for dot products: by block, padded like the block
   AlignedBuffer<float> stripe_;
   std::vector<SoftmaxPartial> partials_;  // of the stripe; empty if not requested
 };

@@ -33,7 +33,6 @@ CudaDevice find_cuda_device(int node_rank, const std::string& module = kCudaModu
 /// Options of a CUDA backend; none changes a bit of the result.
 struct CudaBackendOptions {
   TileGrid grid;
-  FixedPoint arithmetic;
   int node_rank = 0;                  ///< the device is this modulo the number of visible devices
   int writers = 2;                    ///< threads that check finished tiles and write them
   int pinned_tiles = 8;               ///< tiles in pinned host memory, not yet written

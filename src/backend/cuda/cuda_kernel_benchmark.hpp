@@ -14,7 +14,6 @@ namespace bulksim {
 inline constexpr char kCudaBenchModule[] = "libbulksim_cuda_bench.so";
 
 struct CudaBenchmarkOptions {
-  FixedPoint arithmetic;
   int repeats = 5;
   std::int64_t baseline_queries = 1024;   ///< the baselines use this many of the first queries
   std::int64_t baseline_items = 131'072;  ///< and this many of the first items, far below 2^20 rows

@@ -8,7 +8,7 @@ namespace bulksim::cuda {
 namespace {
 
 constexpr std::int64_t kOffset = 8;
-constexpr std::int64_t kNorm = 8;
+constexpr std::int64_t kScale = 8;
 constexpr std::int64_t kEntry = 8;      // a column or label, and a value
 constexpr std::int64_t kSortKey = 8;    // block and label
 constexpr std::int64_t kList = 8;       // first posting and postings of a label
@@ -38,11 +38,11 @@ std::string DeviceMemory::text() const {
 std::int64_t query_memory(std::int64_t rows, std::int64_t entries, std::int64_t labels) {
   constexpr std::int64_t kOrder = 4;  // of the rows by length
   constexpr std::int64_t kLabel = 8;  // a column and its label
-  return (rows + 1) * kOffset + rows * (kNorm + kOrder) + entries * kEntry + labels * kLabel;
+  return (rows + 1) * kOffset + rows * (kScale + kOrder) + entries * kEntry + labels * kLabel;
 }
 
 std::int64_t item_row_memory(const SliceSize& slice) {
-  return (slice.items + 1) * kOffset + slice.items * kNorm + slice.entries * kEntry;
+  return (slice.items + 1) * kOffset + slice.items * kScale + slice.entries * kEntry;
 }
 
 std::int64_t item_block_memory(const TileShape& tile, const SliceSize& slice,

@@ -1,6 +1,7 @@
 #include "backend/rows/item_blocks.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace bulksim {
 
@@ -26,6 +27,7 @@ void ItemBlock::build(const LabelledRows& items, RowRange rows, std::uint32_t la
   place_columns(layout);
   fill(items, rows, layout.lanes);
   pad();
+  copy_scales(items, rows);
 }
 
 /// Finds the columns that are present and counts the entries of each.
@@ -108,6 +110,17 @@ void ItemBlock::pad() {
   }
 }
 
+void ItemBlock::copy_scales(const LabelledRows& items, RowRange rows) {
+  scales_.require(padded_items());
+  least_scale_ = std::numeric_limits<double>::infinity();
+  for (std::int64_t item = 0; item < items_; ++item) {
+    const double scale = items.scale(rows.begin + item);
+    scales_.data()[item] = scale;
+    if (scale != 0.0) least_scale_ = std::min(least_scale_, scale);
+  }
+  std::fill(scales_.data() + items_, scales_.data() + padded_items(), 0.0);
+}
+
 std::int64_t ItemBlock::bytes(std::int64_t items, std::int64_t nnz, std::int64_t labels,
                               const BlockLayout& layout) {
   const std::int64_t blocks = divide_up(items, layout.items);
@@ -121,6 +134,7 @@ std::int64_t ItemBlock::bytes(std::int64_t items, std::int64_t nnz, std::int64_t
   const auto dense_bytes =
       static_cast<std::int64_t>(static_cast<double>(nnz) / std::max(layout.dense_share, 0.01));
   return blocks * ranked_set_bytes(labels) + members * kMemberBytes +
+         blocks * padded(std::min(items, layout.items)) * std::int64_t{sizeof(double)} +
          nnz * (std::int64_t{sizeof(std::uint32_t)} + kPostingBytes) + dense_bytes;
 }
 

@@ -68,6 +68,10 @@ class ItemBlock {
   const PostingGroup* postings() const { return postings_.data(); }
   /// padded_items() values per dense column.
   const std::int32_t* dense() const { return dense_.data(); }
+  /// QuantizedRows::scales of the items; 0 for padding.
+  const double* scales() const { return scales_.data(); }
+  /// The smallest scale of the items that have entries, or infinity.
+  double least_scale() const { return least_scale_; }
 
   static std::int64_t padded(std::int64_t items) {
     return divide_up(items, kBlockAlignment) * kBlockAlignment;
@@ -81,6 +85,7 @@ class ItemBlock {
   void place_columns(const BlockLayout& layout);
   void fill(const LabelledRows& items, RowRange rows, std::int64_t lanes);
   void pad();
+  void copy_scales(const LabelledRows& items, RowRange rows);
 
   std::int64_t items_ = 0;
   std::uint32_t members_ = 0;  // columns that are present
@@ -92,6 +97,8 @@ class ItemBlock {
   AlignedBuffer<std::uint32_t> ranks_;    // by entry
   AlignedBuffer<PostingGroup> postings_;
   AlignedBuffer<std::int32_t> dense_;  // by dense column and position
+  AlignedBuffer<double> scales_;       // by item
+  double least_scale_ = 0.0;
 };
 
 }  // namespace bulksim

@@ -5,7 +5,7 @@ namespace bulksim {
 void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary) {
   offsets_.reserve(range.size() + 1);
   offsets_.assign(1, 0);
-  take_norms(rows, range);
+  scales_.assign(rows.scales.begin() + range.begin, rows.scales.begin() + range.end);
   longest_ = 0;
   signs_ = Signs::kNonNegative;
   const std::int64_t first = rows.row_offsets[range.begin];
@@ -27,17 +27,6 @@ void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocab
     offsets_.push_back(end - entries);
   }
   if (signs < 0) signs_ = Signs::kAny;
-}
-
-void LabelledRows::take_norms(const QuantizedRows& rows, RowRange range) {
-  norms_.clear();
-  unit_ = 1.0;
-  if (rows.norms.empty() || range.empty()) return;
-  norms_.assign(rows.norms.begin() + range.begin, rows.norms.begin() + range.end);
-  unit_ = *std::ranges::max_element(norms_);
-  if (unit_ == 0.0) unit_ = 1.0;
-  for (double& norm : norms_)
-    norm /= unit_;
 }
 
 }  // namespace bulksim

@@ -30,10 +30,8 @@ class LabelledRows {
   std::int64_t rows() const { return std::ssize(offsets_) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }
   std::int64_t longest() const { return longest_; }  ///< entries of the fullest row
-  /// The unit of norm(): the largest of QuantizedRows::norms of the rows; 1 without norms.
-  double unit() const { return unit_; }
-  /// QuantizedRows::norms of a row, divided by unit().
-  double norm(std::int64_t row) const { return norms_.empty() ? 1.0 : norms_[row]; }
+  /// QuantizedRows::scales of a row.
+  double scale(std::int64_t row) const { return scales_[row]; }
   Signs signs() const { return signs_; }
   std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
   /// Entries of neighbouring rows.
@@ -43,17 +41,14 @@ class LabelledRows {
     return std::span(entries_).subspan(begin, end - begin);
   }
   static std::int64_t bytes(std::int64_t rows, std::int64_t nnz) {
-    return (rows + 1) * std::int64_t{sizeof(std::int64_t)} +
+    return (rows + 1) * std::int64_t{sizeof(std::int64_t) + sizeof(double)} +
            nnz * std::int64_t{sizeof(LabelledEntry)};
   }
 
  private:
-  void take_norms(const QuantizedRows& rows, RowRange range);
-
   std::vector<std::int64_t> offsets_{0};
   std::vector<LabelledEntry> entries_;  // those after the last offset are unused
-  std::vector<double> norms_;
-  double unit_ = 1.0;
+  std::vector<double> scales_;
   std::int64_t longest_ = 0;
   Signs signs_ = Signs::kNonNegative;
 };

@@ -41,15 +41,14 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
 }
 
 bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
-                 const QuantizedRows& items, std::int64_t item, FixedPoint format) {
-  const float expected = exact_score(queries, query, items, item, format);
+                 const QuantizedRows& items, std::int64_t item) {
+  const float expected = exact_score(queries, query, items, item);
   return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
 }
 
 bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines, bool has_values,
-                   ExpScale scale, FixedPoint format) {
-  return partial ==
-         (has_values ? softmax_partial(cosines, 0, scale, inverse_one(format)) : SoftmaxPartial{});
+                   ExpScale scale) {
+  return partial == (has_values ? softmax_partial(cosines, 0, scale) : SoftmaxPartial{});
 }
 
 Error wrong_twice(TileId tile) {

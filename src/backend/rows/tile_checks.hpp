@@ -10,7 +10,6 @@
 #include "bulksim/blocks/softmax_partials.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/core/tile_grid.hpp"
-#include "bulksim/sparse/fixed_point.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"
 
 namespace bulksim {
@@ -43,14 +42,14 @@ std::array<Cell, kSampledCells> sampled_cells(std::int64_t tile_number, std::int
 
 /// Whether a score is bit-identical to that of a merge of its two rows.
 bool is_score_of(float value, const QuantizedRows& queries, std::int64_t query,
-                 const QuantizedRows& items, std::int64_t item, FixedPoint format);
+                 const QuantizedRows& items, std::int64_t item);
 
 /// For one of this many sampled cells, the partial of its row and fine block is recomputed too.
 inline constexpr std::size_t kCellsPerPartial = 32;
 
 /// Whether a partial equals, by definition, that of these cosines of one row and fine block.
 bool is_partial_of(const SoftmaxPartial& partial, std::span<const float> cosines, bool has_values,
-                   ExpScale scale, FixedPoint format);
+                   ExpScale scale);
 
 /// The error of a tile whose checks failed twice; names the tile and the host.
 Error wrong_twice(TileId tile);

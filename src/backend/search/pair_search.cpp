@@ -20,8 +20,7 @@ constexpr std::size_t kCandidatesAhead = 3;
 
 }  // namespace
 
-PairSearch::PairSearch(FixedPoint arithmetic, const SearchKernel& kernel)
-    : arithmetic_(arithmetic), kernel_(kernel), histogram_(kBins) {
+PairSearch::PairSearch(const SearchKernel& kernel) : kernel_(kernel), histogram_(kBins) {
   sums_.require(kSearchItems);
   std::fill_n(sums_.data(), kSearchItems, 0);
   candidates_.require(kSearchItems + 1);  // one more is written than is kept
@@ -108,8 +107,7 @@ float PairSearch::limit_of(const SearchGoal& goal, const SearchBlock& block) con
   constexpr double kLeastScore = std::numeric_limits<float>::denorm_min();
   const double score = goal.score;
   const double rounding = std::fabs(score) * 0x1p-23 + kLeastScore;  // a score is a float32
-  const double units = queries_->unit(goal.query) * block.unit();
-  const double lowest = std::ldexp(score - rounding, 2 * arithmetic_.bits) / units;
+  const double lowest = (score - rounding) / queries_->scale(goal.query) / block.unit();
   return static_cast<float>(lowest / lengths * kCoarseOne) - slack_;
 }
 
@@ -154,7 +152,8 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
     const auto row = items.row(item);
     const SplitSum sum = kernel_.multiply(row.data(), row.size(), values, border);
     visited += row.size();
-    const double exact = static_cast<double>(sum.others) * (scale * items.norm(item));
+    const double exact =
+        static_cast<double>(sum.others) * (scale * block.relative_scale(items.scale(item)));
     holds &= !(std::fabs(exact - candidate.sum) > static_cast<double>(slack_));
     out.push_back({item, sum.below + sum.others});
   }

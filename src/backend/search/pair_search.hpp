@@ -11,7 +11,6 @@
 #include "backend/search/search_kernel.hpp"
 #include "backend/search/search_queries.hpp"
 #include "bulksim/backend/pair_backend.hpp"
-#include "bulksim/sparse/fixed_point.hpp"
 
 namespace bulksim {
 
@@ -43,7 +42,7 @@ struct ExactPair {
 /// + n / 4 for n entries, since each factor is off by half of one.
 class PairSearch {
  public:
-  PairSearch(FixedPoint arithmetic, const SearchKernel& kernel);
+  explicit PairSearch(const SearchKernel& kernel);
 
   void begin_queries(const SearchQueries& queries);
   /// Appends the sums of all items that can pass, and possibly of others, items ascending; false if
@@ -89,7 +88,6 @@ class PairSearch {
   static constexpr std::size_t kBins = 1024;  // of the histogram of sums
   static constexpr int kBinShift = 19;        // 2^28 / 512
 
-  FixedPoint arithmetic_;
   const SearchKernel& kernel_;
   const SearchQueries* queries_ = nullptr;
   PairStats work_;

@@ -15,7 +15,10 @@ constexpr double kStepsOfOne = 0x1.8p52;  // adding this rounds to a whole numbe
 
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
-  unit_ = items.unit();
+  unit_ = 0.0;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row)
+    unit_ = std::max(unit_, items.scale(row));
+  if (unit_ == 0.0) unit_ = 1.0;
   padded_ = divide_up(rows.size(), kSweptAtOnce) * kSweptAtOnce;
   measure(items, queries);
   invert(items, queries.vocabulary().size());
@@ -31,10 +34,10 @@ void SearchBlock::measure(const LabelledRows& items, const SearchQueries& querie
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       squares[bands[entry.label]] += static_cast<double>(entry.value) * entry.value;
     }
-    const double norm = items.norm(rows_.begin + item);
+    const double scale = relative_scale(items.scale(rows_.begin + item));
     double sum = 0.0;
     for (std::size_t band = 0; band < kBands; ++band) {
-      sum += squares[band] * norm * norm;
+      sum += squares[band] * scale * scale;
       lengths_.data()[band * padded_ + item] = static_cast<float>(std::sqrt(sum));
     }
     most = std::max(most, sum);
@@ -82,7 +85,7 @@ void SearchBlock::invert(const LabelledRows& items, std::uint32_t labels) {
   const double scale = norm_ > 0.0 ? std::ldexp(1.0 / norm_, kCoarseBits) : 0.0;
   const std::uint32_t* rank = ranks_.data();
   for (std::int64_t item = 0; item < rows_.size(); ++item) {
-    const double factor = scale * items.norm(rows_.begin + item);
+    const double factor = scale * relative_scale(items.scale(rows_.begin + item));
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       SearchColumn& column = columns[*rank++];
       const auto coarse =

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kSweptAtOnce = 64;
 
 struct CoarsePosting {
   std::uint16_t item;   ///< within the block
-  std::int16_t coarse;  ///< round(value / largest norm of the block * 2^14)
+  std::int16_t coarse;  ///< round(scaled value / largest length of the block * 2^14)
 };
 
 /// A column of the block: its postings, and the values that bound and check them.
@@ -44,10 +44,13 @@ class SearchBlock {
   /// Indexed by rank, with an empty one at the end.
   const SearchColumn* columns() const { return columns_.data(); }
   const CoarsePosting* postings() const { return postings_.data(); }
-  /// Largest length of a row of the block: of its quantized values times LabelledRows::norm,
+  /// The largest LabelledRows::scale of the rows of the block: scales are relative to it, so that
+  /// lengths neither overflow nor vanish.
+  double unit() const { return unit_; }
+  double relative_scale(double scale) const { return scale / unit_; }
+  /// Largest length of a row of the block: of its quantized values times its relative scale,
   /// without columns outside the vocabulary.
   double norm() const { return norm_; }
-  double unit() const { return unit_; }  ///< as in LabelledRows
   /// Length of each item in the labels of the bands up to `band`, divided by norm(), rounded up;
   /// padded with zeros to a multiple of kSweptAtOnce items.
   const float* lengths(std::size_t band) const { return lengths_.data() + band * padded_; }

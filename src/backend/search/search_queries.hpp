@@ -42,13 +42,10 @@ class SearchQueries {
     const std::size_t end = offsets_[row + 1];
     return std::span(entries_).subspan(begin, end - begin);
   }
-  /// Length of a quantized query row.
+  /// Length of the quantized values of a row.
   double norm(std::int64_t row) const { return norms_[row]; }
-  /// QuantizedRows::norms of a row; 1 without norms.
-  double unit(std::int64_t row) const {
-    const auto& norms = batch_->rows.norms;
-    return norms.empty() ? 1.0 : norms[row];
-  }
+  /// QuantizedRows::scales of a row.
+  double scale(std::int64_t row) const { return batch_->rows.scales[row]; }
   /// Labels below borders()[b] are in the bands up to b. Ascending.
   const std::array<std::uint32_t, kBands>& borders() const { return borders_; }
   /// Band of each label.

@@ -67,14 +67,12 @@ class BlockSparseStore final : public MatrixSource {
       throw Error(ExitCode::kDataError,
                   "'" + name_ + "' is not a store: import a matrix first (bulksim import)");
     }
-    if (header_.version != kStoreVersion) {
+    if (header_.version < 1 || header_.version > kStoreVersion) {
       throw Error(ExitCode::kDataError, "'" + name_ + "' is a store of version " +
                                             std::to_string(header_.version) +
                                             ", which is not supported: import the matrix again");
     }
-    if (header_.crc != crc32c(bytes.first(offsetof(StoreHeader, crc)))) {
-      fail("the checksum of its header does not match");
-    }
+    if (header_.crc != crc_of(header_)) fail("the checksum of its header does not match");
     const bool shape = 0 <= header_.rows && 0 <= header_.columns &&
                        header_.columns <= kMostColumns && 0 <= header_.nnz &&
                        header_.rows < std::numeric_limits<std::int64_t>::max() / 16;
@@ -93,6 +91,7 @@ class BlockSparseStore final : public MatrixSource {
     survey_.row_block_nnz = read_array<std::int64_t>(StoreArray::kRowBlockNnz, row_blocks);
     survey_.longest_row = header_.longest_row;
     survey_.counts = header_.counts;
+    if (header_.version > 1) survey_.rounding = read_extension().rounding;
     if (offsets_.front() != 0 || !std::is_sorted(offsets_.begin(), offsets_.end()) ||
         offsets_.back() != header_.place(StoreArray::kRowBlocks).bytes) {
       fail("the offsets of its row blocks are invalid");
@@ -103,6 +102,19 @@ class BlockSparseStore final : public MatrixSource {
       if (nnz < 0 || nnz > offset(row_block + 1) - offset(row_block))
         fail("its row blocks are too small");
     }
+  }
+
+  StoreHeaderExtension read_extension() const {
+    StoreHeaderExtension extension;
+    if (file_.size() < std::int64_t{sizeof header_ + sizeof extension}) fail("it is truncated");
+    file_.read(std::as_writable_bytes(std::span(&extension, 1)), sizeof header_);
+    if (extension.crc != crc_of(extension)) fail("the checksum of its header does not match");
+    const RoundingInfo& rounding = extension.rounding;
+    if (rounding.exact_rows < 0 || rounding.exact_rows > header_.rows ||
+        rounding.longest_rounded_row < 0 || rounding.longest_rounded_row > header_.longest_row) {
+      fail("its header is invalid");
+    }
+    return extension;
   }
 
   /// An array with a known number of elements, checked.

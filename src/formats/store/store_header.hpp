@@ -3,10 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/row_survey.hpp"
+#include "core/crc.hpp"
 #include "formats/store/block_sparse_store.hpp"
 
 namespace bulksim {
@@ -31,7 +34,7 @@ struct ArrayPlace {
   std::uint32_t is_there = 0;
 };
 
-inline constexpr std::uint32_t kStoreVersion = 1;
+inline constexpr std::uint32_t kStoreVersion = 2;
 
 /// The header of a store, the same bytes in memory and in the file.
 struct StoreHeader {
@@ -54,6 +57,21 @@ struct StoreHeader {
 };
 static_assert(std::is_trivially_copyable_v<StoreHeader>);
 static_assert(sizeof(StoreHeader) == 304, "no padding, so every byte is checked");
+
+/// What follows the header from version 2 on.
+struct StoreHeaderExtension {
+  RoundingInfo rounding;
+  std::uint32_t unused = 0;
+  std::uint32_t crc = 0;  // CRC32C of all bytes before these four
+};
+static_assert(std::is_trivially_copyable_v<StoreHeaderExtension>);
+static_assert(sizeof(StoreHeaderExtension) == 24, "no padding, so every byte is checked");
+
+/// CRC32C of a struct whose last member it is.
+template <class T>
+std::uint32_t crc_of(const T& value) {
+  return crc32c(std::as_bytes(std::span(&value, 1)).first(offsetof(T, crc)));
+}
 
 inline StoreSizes sizes_of(const StoreHeader& header) {
   using enum StoreArray;

@@ -36,13 +36,15 @@ struct NewArray {
   std::span<const std::byte> content;
 };
 
-h5::Attributes attributes_of(const StoreHeader& header) {
+h5::Attributes attributes_of(const StoreHeader& header, const RoundingInfo& rounding) {
   return {{"format", "bulksim Block-Sparse CSR"},
           {"version", std::int64_t{header.version}},
           {"rows", header.rows},
           {"columns", header.columns},
           {"nonzeros", header.nnz},
           {"longest_row", header.longest_row},
+          {"longest_rounded_row", rounding.longest_rounded_row},
+          {"exact_rows", rounding.exact_rows},
           {"zero_rows", header.counts.zero_rows},
           {"unsorted_rows", header.counts.unsorted_rows},
           {"duplicates", header.counts.duplicates},
@@ -90,6 +92,7 @@ void StoreWriter::append(CsrView canonical) {
   survey_.row_block_digests.push_back(row_block_digest(canonical));
   survey_.row_block_nnz.push_back(canonical.nnz());
   survey_.longest_row = std::max(survey_.longest_row, longest_row(canonical));
+  rounding_ += rounding_info(canonical);
   rows_ += canonical.rows();
   nnz_ += canonical.nnz();
   if (pending_.size() >= kBytesAtOnce) flush();
@@ -106,11 +109,13 @@ StoreSizes StoreWriter::finish(const StoreInfo& store_info) {
   flush();
   StoreHeader header = header_of(store_info);
   write_arrays(store_info, header);
-  h5::write_attributes(layout_->file, attributes_of(header));
+  h5::write_attributes(layout_->file, attributes_of(header, rounding_));
   layout_->file.close("close '" + temporary_name(path_) + "'");
-  const auto bytes = std::as_bytes(std::span(&header, 1));
-  header.crc = crc32c(bytes.first(offsetof(StoreHeader, crc)));
-  file_.write(bytes, 0);
+  header.crc = crc_of(header);
+  file_.write(std::as_bytes(std::span(&header, 1)), 0);
+  StoreHeaderExtension extension{rounding_};
+  extension.crc = crc_of(extension);
+  file_.write(std::as_bytes(std::span(&extension, 1)), sizeof header);
   file_.sync();
   file_.close();
   rename_durably(calls_, temporary_name(path_), path_);

@@ -29,7 +29,7 @@ void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std
 
 BlockMap reduce_block_sums(const Plan& plan, const ReadPartials& read,
                            const std::vector<std::int64_t>& tiles, Communicator& comm) {
-  BlockSumBuilder builder(plan.grid, *plan.softmax_scale, inverse_one(plan.arithmetic));
+  BlockSumBuilder builder(plan.grid, *plan.softmax_scale);
   each_tile(plan, read, tiles, comm,
             [&](TileId tile, auto some) { builder.find_maxima(tile, some); });
   comm.all_reduce_max(builder.maxima());

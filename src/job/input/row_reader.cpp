@@ -13,6 +13,7 @@ QuantizedRows RowReader::read(RowRange range) {
   out.row_offsets.reserve(range.size() + 1);
   out.col_indices.reserve(nnz);
   out.values.reserve(nnz);
+  out.scales.reserve(range.size());
   for (RowRange piece{range.begin, 0}; piece.begin < range.end; piece.begin = piece.end) {
     piece.end = std::min((piece.begin / kRowsAtOnce + 1) * kRowsAtOnce, range.end);
     append(piece, out);

@@ -39,6 +39,10 @@ RowBlockSurvey survey_row_block(const RowSurvey* known, std::int64_t row_block, 
   return {known->row_block_digests[at], known->row_block_nnz[at], 0};
 }
 
+bool knows_rounding(const MatrixSource& source) {
+  return source.survey() != nullptr && source.survey()->rounding;
+}
+
 /// One side, this rank's row blocks only. `see` receives the canonical rows of each row block.
 template <class See>
 InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange row_blocks,
@@ -56,6 +60,7 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
       survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
       survey.longest_row = std::max(survey.longest_row, longest_row(rows.view()));
     }
+    if (!knows_rounding(source)) survey.rounding += rounding_info(rows.view());
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
       const CsrView view = rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())});
       survey.row_blocks.push_back(
@@ -71,7 +76,8 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
   std::vector<std::byte> bytes;
   append(bytes, share.longest_row);
   append(bytes, share.counts);
-  append(bytes, share.values);
+  append(bytes, share.rounding);
+  append(bytes, share.lengths);
   for (const RowBlockSurvey& row_block : share.row_blocks)
     append(bytes, row_block);
   std::vector<std::byte> all;
@@ -91,7 +97,8 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     rest = rest.subspan(length);
     survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
     survey.counts += take<CanonicalizationCounts>(one);
-    survey.values += take<ValueInfo>(one);
+    survey.rounding += take<RoundingInfo>(one);
+    survey.lengths += take<LengthInfo>(one);
     while (!one.empty())
       survey.row_blocks.push_back(take<RowBlockSurvey>(one));
   }
@@ -99,6 +106,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     survey.longest_row = source.survey()->longest_row;
     survey.counts = source.survey()->counts;
   }
+  if (knows_rounding(source)) survey.rounding = *source.survey()->rounding;
   return survey;
 }
 
@@ -152,13 +160,13 @@ void ColumnFrequency::add(std::span<const Column> columns) {
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm, Metric metric) {
   Surveys surveys;
-  ValueInfo query_values;
-  ValueInfo item_values;
+  LengthInfo query_lengths;
+  LengthInfo item_lengths;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(queries.info().rows, kRowBlockRows), comm);
     surveys.queries = survey_share(queries, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) query_values += value_info(view);
+      if (metric == Metric::kDot) query_lengths += length_info(view);
       for (std::int64_t row = 0; row < view.rows(); ++row)
         frequency.add(view.columns_of(row));
       return std::int64_t{0};
@@ -168,7 +176,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(items.info().rows, kRowBlockRows), comm);
     surveys.items = survey_share(items, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) item_values += value_info(view);
+      if (metric == Metric::kDot) item_lengths += length_info(view);
       std::int64_t work = 0;
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         for (const Column column : view.columns_of(row))
@@ -177,8 +185,8 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
       return work;
     });
   });
-  surveys.queries.values = query_values;
-  surveys.items.values = item_values;
+  surveys.queries.lengths = query_lengths;
+  surveys.items.lengths = item_lengths;
   surveys.queries = merge_shares(queries, surveys.queries, comm);
   surveys.items = merge_shares(items, surveys.items, comm);
   return surveys;

@@ -1,7 +1,6 @@
 #include "job/plan/error_bound.hpp"
 
-#include <algorithm>
-#include <cstdint>
+#include <cmath>
 #include <limits>
 
 #include "bulksim/core/error.hpp"
@@ -13,45 +12,59 @@ namespace {
 
 constexpr double kPromisedError = 1e-6;
 
-/// By Cauchy-Schwarz no sum of any products of two rows is larger than the product of their norms.
-FixedPoint choose_dot_arithmetic(const Surveys& surveys) {
-  constexpr double kMostFloat = std::numeric_limits<float>::max();
+/// By Cauchy-Schwarz no dot product is larger than the product of the lengths of its rows.
+void check_dot_products(const Surveys& surveys) {
+  constexpr double kMost = std::numeric_limits<float>::max();
   const double largest = largest_product(surveys);
-  const bool integers = surveys.queries.values.integers && surveys.items.values.integers;
-  const double most = integers ? 0x1p53 : kMostFloat;
-  if (largest <= most * (1 - 0x1p-40)) return integers ? kDotIntegers : kDotQ26;
+  if (largest <= kMost * (1 - 0x1p-20)) return;
   throw Error(ExitCode::kDataError,
-              formatted("dot products may reach %.4g, over %s: scale the values down", largest,
-                        integers ? "2^53, up to which integers are exact" : "the largest float32"));
+              formatted("dot products may reach %.4g, over the largest float32: scale the values "
+                        "down",
+                        largest));
+}
+
+/// Whether every dot product is an integer of at most 2^24 times one power of two: exact in
+/// float32.
+bool are_dots_exact(const Surveys& surveys) {
+  const InputSurvey& queries = surveys.queries;
+  const InputSurvey& items = surveys.items;
+  if (queries.rounding.longest_rounded_row + items.rounding.longest_rounded_row > 0) return false;
+  const double largest = largest_product(surveys);
+  return largest == 0.0 || std::ldexp(std::ldexp(largest, -queries.lengths.least_exponent),
+                                      -items.lengths.least_exponent) <= 0x1p24;
 }
 
 }  // namespace
 
 FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric) {
-  if (metric == Metric::kDot) return choose_dot_arithmetic(surveys);
-  const std::int64_t shared = std::min(surveys.queries.longest_row, surveys.items.longest_row);
-  const FixedPoint arithmetic = shared > kQ26Nonzeros ? kQ30 : kQ26;
+  if (metric == Metric::kDot) {
+    check_dot_products(surveys);
+    return kDotQ26;
+  }
+  const std::int64_t n_q = surveys.queries.rounding.longest_rounded_row;
+  const std::int64_t n_i = surveys.items.rounding.longest_rounded_row;
+  const FixedPoint arithmetic = cosine_format(n_q, n_i);
   const double bound = proven_bound(surveys, arithmetic);
   if (bound > kPromisedError) {
     throw Error(ExitCode::kDataError,
-                formatted("rows of %ld nonzeros on both sides are too long: the proven error "
-                          "would be %.2g, over 1e-6",
-                          shared, bound));
+                formatted("rows of %ld and %ld nonzeros are too long: the proven error would be "
+                          "%.2g, over 1e-6",
+                          n_q, n_i, bound));
   }
   return arithmetic;
 }
 
 double largest_product(const Surveys& surveys) {
-  return surveys.queries.values.longest * surveys.items.values.longest;
+  return surveys.queries.lengths.longest * surveys.items.lengths.longest;
 }
 
 double proven_bound(const Surveys& surveys, FixedPoint arithmetic) {
-  const auto n_q = static_cast<double>(surveys.queries.longest_row);
-  const auto n_i = static_cast<double>(surveys.items.longest_row);
-  const double shared = std::min(n_q, n_i);
-  return arithmetic.metric == Metric::kCosine
-             ? cosine_bound(shared, n_q, n_i, arithmetic)
-             : dot_bound(shared, n_q, n_i, largest_product(surveys), arithmetic);
+  const auto n_q = static_cast<double>(surveys.queries.rounding.longest_rounded_row);
+  const auto n_i = static_cast<double>(surveys.items.rounding.longest_rounded_row);
+  if (arithmetic.metric == Metric::kCosine) return cosine_bound(n_q, n_i, arithmetic);
+  if (are_dots_exact(surveys)) return 0.0;
+  return dot_bound(n_q, n_i, surveys.queries.lengths.longest, surveys.items.lengths.longest,
+                   arithmetic);
 }
 
 double half_bound(double largest) {

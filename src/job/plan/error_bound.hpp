@@ -11,10 +11,11 @@ namespace bulksim {
 /// products too large.
 FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric);
 
-/// The largest error of a score, as proven in fixed_point.hpp, for the longest rows of both sides.
+/// The largest error of a score, as proven in fixed_point.hpp, for the longest rows of both sides
+/// that are rounded; 0 for dot products that float32 holds exactly.
 double proven_bound(const Surveys& surveys, FixedPoint arithmetic);
 
-/// The product of the longest rows: by Cauchy-Schwarz no dot product is larger.
+/// The product of the largest lengths: by Cauchy-Schwarz no dot product is larger.
 double largest_product(const Surveys& surveys);
 
 /// The error that storing a score of at most `largest` as a float16 adds. Throws Error (65) when it

@@ -55,7 +55,6 @@ TileContent content_of(const Plan& plan) {
 CudaBackendOptions cuda_options(const Plan& plan) {
   CudaBackendOptions options;
   options.grid = plan.grid;
-  options.arithmetic = plan.arithmetic;
   options.content = content_of(plan);
   options.softmax_scale = plan.softmax_scale.value_or(options.softmax_scale);
   return options;

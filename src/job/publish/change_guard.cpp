@@ -53,7 +53,7 @@ std::int64_t count_all_outside(const Publication& publication, FileCalls& calls)
   std::int64_t outside = 0;
   for (const TileFinding& finding :
        inspect_tiles(files, grid, tiles, publication.threads, WholeNanRows::kIgnore,
-                     largest_score(publication.plan.arithmetic)))
+                     largest_score(publication.plan.arithmetic.metric)))
     outside += finding.outside;
   return outside;
 }

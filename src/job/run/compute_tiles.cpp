@@ -63,7 +63,7 @@ bool streamed_all(const TileTask& work, SimilarityBackend& backend, RunSink& sin
 TileOutcome compute(const TileTask& work, RunFiles& files, TileLog* log, JobContext context) {
   const Plan& plan = work.setup.plan;
   TileOutput::Options options{.log = log, .before_tile = work.before_tile, .type = plan.value_type};
-  if (work.config.guard == Guard::kOn) options.most = largest_score(plan.arithmetic);
+  if (work.config.guard == Guard::kOn) options.most = largest_score(plan.arithmetic.metric);
   Progress progress(context.log, std::ssize(work.tiles), bytes_of_a_tile(work) * work.all_tiles);
   TileOutput output(plan.grid, files, progress, std::move(options));
   RunSink sink(plan, output, context);

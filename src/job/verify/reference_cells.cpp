@@ -22,7 +22,7 @@ constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proport
 /// Canonical rows of an input, unquantized and quantized.
 struct Rows {
   CsrMatrix values;
-  QuantizedRows units;
+  QuantizedRows quantized;
   std::vector<double> norms;
 };
 
@@ -46,7 +46,7 @@ class CanonicalReader {
         squares += value * value;
       rows.norms.push_back(std::sqrt(squares));
     }
-    append_quantized_rows(view, arithmetic_, rows.units);
+    append_quantized_rows(view, arithmetic_, rows.quantized);
     return rows;
   }
 
@@ -113,7 +113,7 @@ bool agrees(TileFiles& files, const ResultInfo& info, std::int64_t number, const
       if (!std::isnan(stored)) return false;
       continue;
     }
-    float exact = exact_score(queries.units, rows.begin + q, items.units, i, info.arithmetic);
+    float exact = exact_score(queries.quantized, rows.begin + q, items.quantized, i);
     if (info.value_type == ValueType::kFloat16) exact = widen_half(round_to_half(exact));
     const double real = float64_score(queries, rows.begin + q, items, i, info.arithmetic.metric);
     const double error = std::fabs(static_cast<double>(stored) - real);
@@ -133,11 +133,9 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
       static_cast<std::int64_t>(mix(number, 0) % static_cast<std::uint64_t>(rows.size()));
   std::vector<SoftmaxPartial> partials(partials_per_tile(info.grid));
   files.read(tile, partials);
-  const float unit = inverse_one(info.arithmetic);
   std::vector<float> cosines;
   for (std::int64_t item = 0; item < info.grid.items(tile.column).size(); ++item) {
-    cosines.push_back(
-        to_cosine(exact_sum(queries.units, rows.begin + row, items.units, item), unit));
+    cosines.push_back(exact_score(queries.quantized, rows.begin + row, items.quantized, item));
   }
   const std::size_t blocks = FineGrid(info.grid).columns_of_a_tile();
   std::span<const float> left(cosines);
@@ -145,7 +143,7 @@ bool partials_agree(PartialFiles& files, const ResultInfo& info, std::int64_t nu
     const auto block = left.first(std::min(left.size(), std::size_t{kFineRows}));
     left = left.subspan(block.size());
     const bool exists = !block.empty() && !is_zero_row(queries, rows.begin + row);
-    if (partial != (exists ? softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale), unit)
+    if (partial != (exists ? softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale))
                            : SoftmaxPartial{})) {
       return false;
     }

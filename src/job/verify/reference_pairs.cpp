@@ -106,7 +106,7 @@ void PairRecomputation::pick(std::int64_t first, const QuantizedRows& quantized,
     queries.col_indices.insert(queries.col_indices.end(), columns.begin(), columns.end());
     queries.values.insert(queries.values.end(), values.begin(), values.end());
     queries.row_offsets.push_back(std::ssize(queries.values));
-    if (!quantized.norms.empty()) queries.norms.push_back(quantized.norms[at]);
+    queries.scales.push_back(quantized.scales[at]);
   }
 }
 
@@ -118,7 +118,7 @@ std::string PairRecomputation::compare(std::size_t at, const QuantizedRows& quer
   const auto& pairs = rows_[at].pairs;
   for (std::int64_t i = 0; i < items.rows(); ++i) {
     const std::int64_t item = first + i;
-    const float score = exact_score(queries, at, items, i, arithmetic_);
+    const float score = exact_score(queries, at, items, i);
     if (place < pairs.size() && pairs[place].item == item) {
       if (std::bit_cast<std::uint32_t>(pairs[place++].score) !=
           std::bit_cast<std::uint32_t>(score)) {

@@ -43,8 +43,7 @@ bool row_agrees(TileFiles& files, const ResultInfo& info, TileId tile, std::int6
     if (block.empty()
             ? partial != SoftmaxPartial{}
             : partial != SoftmaxPartial{} &&
-                  partial != softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale),
-                                             inverse_one(info.arithmetic))) {
+                  partial != softmax_partial(block, 0, exp_scale(*info.plan->softmax_scale))) {
       return false;
     }
   }

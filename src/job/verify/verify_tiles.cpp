@@ -58,8 +58,8 @@ void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict
         tiles.push_back(tile);
       }
     }
-    const auto findings =
-        inspect_tiles(files, info.grid, tiles, threads, nan_rows, largest_score(info.arithmetic));
+    const auto findings = inspect_tiles(files, info.grid, tiles, threads, nan_rows,
+                                        largest_score(info.arithmetic.metric));
     verdict.tiles += std::ssize(tiles);
     for (const TileFinding& finding : findings)
       explained += finding.explained;

@@ -35,12 +35,12 @@ QuantizedRows first_rows(const QuantizedRows& rows, std::int64_t count) {
   first.row_offsets.assign(rows.row_offsets.begin(), rows.row_offsets.begin() + size + 1);
   first.col_indices.assign(rows.col_indices.begin(), rows.col_indices.begin() + entries);
   first.values.assign(rows.values.begin(), rows.values.begin() + entries);
+  first.scales.assign(rows.scales.begin(), rows.scales.begin() + size);
   return first;
 }
 
 /// Only columns of the vocabulary, as a careful user would select them.
-FloatRows float_rows(const QuantizedRows& rows, const Vocabulary& vocabulary,
-                     FixedPoint arithmetic) {
+FloatRows float_rows(const QuantizedRows& rows, const Vocabulary& vocabulary) {
   FloatRows to;
   to.columns = std::max<std::int64_t>(vocabulary.size(), 1);
   std::vector<std::pair<std::int32_t, float>> row;
@@ -52,7 +52,7 @@ FloatRows float_rows(const QuantizedRows& rows, const Vocabulary& vocabulary,
       const std::uint32_t label = vocabulary.label(columns[entry]);
       if (label == RankedSet::kAbsent) continue;
       row.emplace_back(static_cast<std::int32_t>(label),
-                       std::ldexp(static_cast<float>(values[entry]), -arithmetic.bits));
+                       static_cast<float>(values[entry] * rows.scales[at]));
     }
     std::sort(row.begin(), row.end());
     for (const auto& [column, value] : row) {
@@ -70,11 +70,13 @@ struct DeviceMergeRows {
       : offsets(upload_all(rows.row_offsets, stream)),
         columns(upload_all(rows.col_indices, stream)),
         values(upload_all(rows.values, stream)),
-        view{rows.rows(), offsets.data(), columns.data(), values.data()} {}
+        scales(upload_all(rows.scales, stream)),
+        view{rows.rows(), offsets.data(), columns.data(), values.data(), scales.data()} {}
 
   DeviceBuffer<std::int64_t> offsets;
   DeviceBuffer<Column> columns;
   DeviceBuffer<std::int32_t> values;
+  DeviceBuffer<double> scales;
   MergeRows view;
 };
 
@@ -117,7 +119,7 @@ class KernelBench {
   void score_kernel() {
     CudaContender contender{
         .name = "score kernel", .queries = queries_.rows(), .items = items_.rows()};
-    ScoreBench bench(device_, queries_, items_, options_.arithmetic, stream_);
+    ScoreBench bench(device_, queries_, items_, stream_);
     CudaContender building = contender;
     time(building, [&] { bench.build(); });
     rates_.build_seconds = median(building.seconds);
@@ -134,10 +136,7 @@ class KernelBench {
     const DeviceMergeRows queries(few_queries_, stream_);
     const DeviceMergeRows items(few_items_, stream_);
     const DeviceBuffer<float> values(queries.view.rows * items.view.rows);
-    time(contender, [&] {
-      launch_merge(queries.view, items.view, inverse_one(options_.arithmetic), values.data(),
-                   stream_);
-    });
+    time(contender, [&] { launch_merge(queries.view, items.view, values.data(), stream_); });
     contender.largest_error = error_of(few_queries_, [&](std::int64_t item) {
       std::vector<float> row;
       for (std::int64_t query = 0; query < queries.view.rows; ++query) {
@@ -164,8 +163,8 @@ class KernelBench {
                      CudaContender& contender) {
     const QuantizedRows queries = first_rows(few_queries_, contender.queries);
     const Vocabulary vocabulary(queries);
-    const auto product = make(calls, float_rows(few_items_, vocabulary, options_.arithmetic),
-                              float_rows(queries, vocabulary, options_.arithmetic), stream_);
+    const auto product =
+        make(calls, float_rows(few_items_, vocabulary), float_rows(queries, vocabulary), stream_);
     time(contender, [&] { product->multiply(); });
     contender.largest_error =
         error_of(queries, [&](std::int64_t item) { return product->row(item); });
@@ -187,8 +186,7 @@ class KernelBench {
           static_cast<std::int64_t>(mix(7, row) % static_cast<std::uint64_t>(few_items_.rows()));
       const std::vector<float> scores = row_of(item);
       for (std::int64_t query = 0; query < queries.rows(); ++query) {
-        const float exact = to_cosine(exact_sum(queries, query, few_items_, item),
-                                      inverse_one(options_.arithmetic));
+        const float exact = exact_score(queries, query, few_items_, item);
         largest = std::max(
             largest, std::abs(static_cast<double>(exact) - static_cast<double>(scores[query])));
       }

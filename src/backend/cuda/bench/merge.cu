@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned kItems = 32;  // per block: neighbours write to the same line
 constexpr unsigned kQueries = 8;
 
-__global__ void merge_kernel(MergeRows queries, MergeRows items, float inverse_one, float* values) {
+__global__ void merge_kernel(MergeRows queries, MergeRows items, float* values) {
   const std::int64_t item = std::int64_t{blockIdx.x} * kItems + threadIdx.x;
   const std::int64_t query = std::int64_t{blockIdx.y} * kQueries + threadIdx.y;
   if (item >= items.rows || query >= queries.rows) return;
@@ -27,18 +27,19 @@ __global__ void merge_kernel(MergeRows queries, MergeRows items, float inverse_o
     q += q_column <= i_column ? 1 : 0;
     i += i_column <= q_column ? 1 : 0;
   }
-  values[query * items.rows + item] = to_cosine(sum, inverse_one);
+  values[query * items.rows + item] =
+      to_score(sum, __ldg(queries.scales + query), __ldg(items.scales + item));
 }
 
 }  // namespace
 
-void launch_merge(const MergeRows& queries, const MergeRows& items, float inverse_one,
-                  float* values, const Stream& stream) {
+void launch_merge(const MergeRows& queries, const MergeRows& items, float* values,
+                  const Stream& stream) {
   if (queries.rows == 0 || items.rows == 0) return;
   const dim3 grid(static_cast<unsigned>((items.rows + kItems - 1) / kItems),
                   static_cast<unsigned>((queries.rows + kQueries - 1) / kQueries));
   BULKSIM_LAUNCH(merge_kernel, grid, dim3(kItems, kQueries), 0, stream.get(), queries, items,
-                 inverse_one, values);
+                 values);
   check_launch("the merge kernel");
 }
 

@@ -12,11 +12,12 @@ struct MergeRows {
   const std::int64_t* offsets = nullptr;
   const std::uint32_t* columns = nullptr;
   const std::int32_t* values = nullptr;
+  const double* scales = nullptr;
 };
 
 /// The simplest baseline: one thread per pair, which merges the two rows.
-/// The cosines are in values[query * items + item].
-void launch_merge(const MergeRows& queries, const MergeRows& items, float inverse_one,
-                  float* values, const Stream& stream);
+/// The scores are in values[query * items + item].
+void launch_merge(const MergeRows& queries, const MergeRows& items, float* values,
+                  const Stream& stream);
 
 }  // namespace bulksim::cuda

@@ -25,10 +25,9 @@ std::int64_t blocks_of(const TileGrid& grid) {
 }  // namespace
 
 ScoreBench::ScoreBench(const Device& device, const QuantizedRows& queries,
-                       const QuantizedRows& items, FixedPoint arithmetic, const Stream& stream)
+                       const QuantizedRows& items, const Stream& stream)
     : query_rows_(queries),
       item_rows_(items),
-      arithmetic_(arithmetic),
       stream_(stream),
       grid_(grid_of(queries, items)),
       shape_(LaunchShape::of(device)),
@@ -59,7 +58,8 @@ TileGroup ScoreBench::group_of(std::int64_t column, std::int64_t row) const {
   }
   group.first_block = column * blocks_of(grid_);
   group.blocks = blocks_of(grid_);
-  group.inverse_one = inverse_one(arithmetic_);
+  group.query_scales = queries_.view().scales;
+  group.item_scales = slot_.view().scales;
   group.values = values_.data();
   group.row_sums = row_sums_.data();
   return group;
@@ -107,9 +107,8 @@ double ScoreBench::largest_error() {
     for (const Cell& cell :
          sampled_cells(grid_.number({row, column}), queries.size(), items.size())) {
       const float got = values[cell.row * grid_.tile().items + cell.item];
-      const float want = to_cosine(
-          exact_sum(query_rows_, queries.begin + cell.row, item_rows_, items.begin + cell.item),
-          inverse_one(arithmetic_));
+      const float want =
+          exact_score(query_rows_, queries.begin + cell.row, item_rows_, items.begin + cell.item);
       largest = std::max(largest, std::abs(static_cast<double>(got) - static_cast<double>(want)));
     }
   }

@@ -15,7 +15,7 @@ namespace bulksim::cuda {
 class ScoreBench {
  public:
   ScoreBench(const Device& device, const QuantizedRows& queries, const QuantizedRows& items,
-             FixedPoint arithmetic, const Stream& stream);
+             const Stream& stream);
 
   /// Inverts the items again.
   void build();
@@ -33,7 +33,6 @@ class ScoreBench {
 
   const QuantizedRows& query_rows_;
   const QuantizedRows& item_rows_;
-  FixedPoint arithmetic_;
   const Stream& stream_;
   TileGrid grid_;
   LaunchShape shape_;

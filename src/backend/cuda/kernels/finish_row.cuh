@@ -41,6 +41,8 @@ __device__ inline Task make_task(const QueryRows& queries, const TileGroup& grou
 
 /// The lanes of one warp, which finish one row.
 struct WarpTeam {
+  static constexpr int kUnrolled = 4;
+
   longlong2* sums;
 
   __device__ int index() const { return static_cast<int>(lane_of_thread()); }
@@ -57,6 +59,8 @@ struct WarpTeam {
 
 /// The threads of a block, which finish one row together; each warp has its own sums.
 struct BlockTeam {
+  static constexpr int kUnrolled = 2;  // more take more registers than there are
+
   longlong2* sums;
   std::int64_t stride;  // from the sums of one warp to those of the next
   Wrapping* exchange;   // one element per warp
@@ -100,30 +104,35 @@ struct BlockTeam {
 template <Output kOutput, Output kPart>
 constexpr bool kHas = (static_cast<int>(kOutput) & static_cast<int>(kPart)) != 0;
 
-/// Largest sum of the items that exist.
-template <class Team>
-__device__ inline long long largest_sum(const Team& team, int valid) {
-  long long largest = LLONG_MIN;
-  for (int pair = team.index(); 2 * pair < valid; pair += team.size()) {
-    const longlong2 sum = team.see(pair);
-    largest = sum.x > largest ? sum.x : largest;
-    if (2 * pair + 1 < valid && sum.y > largest) largest = sum.y;
-  }
-  return team.largest(largest);
-}
+/// Scores of a query row with the items of a block; 0 for items that do not exist.
+struct BlockScores {
+  double query_scale = 0.0;
+  const double* item_scales = nullptr;  // of the block
+  int valid = 0;
 
-/// Scores of a query row with two neighbouring items of a block; `left` of them exist.
-struct PairScore {
-  float inverse_one;
-  double query_norm;
-  const double* item_norms;  // of the block; null: cosines
-
-  __device__ float operator()(long long sum, int item, int left) const {
-    if (item_norms == nullptr) return to_cosine(sum, inverse_one);
-    if (item >= left) return 0.0f;
-    return to_dot(sum, static_cast<double>(inverse_one), query_norm * __ldg(item_norms + item));
+  __device__ float operator()(long long sum, int item) const {
+    return item < valid ? to_score(sum, query_scale, __ldg(item_scales + item)) : 0.0f;
   }
 };
+
+/// The bits of a float as an integer in the order of the numbers; its own inverse. No score is -0.
+__device__ inline int ordered(int bits) {
+  return bits >= 0 ? bits : bits ^ 0x7FFFFFFF;
+}
+
+/// Largest score of the items that exist; at least one does.
+template <class Team>
+__device__ inline float largest_score(const Team& team, const BlockScores& score) {
+  long long largest = LLONG_MIN;
+  for (int pair = team.index(); 2 * pair < score.valid; pair += team.size()) {
+    const longlong2 sum = team.see(pair);
+    float more = score(sum.x, 2 * pair);
+    if (2 * pair + 1 < score.valid) more = fmaxf(more, score(sum.y, 2 * pair + 1));
+    const long long place = ordered(__float_as_int(more));
+    largest = place > largest ? place : largest;
+  }
+  return __int_as_float(ordered(static_cast<int>(team.largest(largest))));
+}
 
 __device__ inline void store_pair(float* row, int pair, int width, bool even, float first,
                                   float second) {
@@ -135,11 +144,7 @@ __device__ inline void store_pair(float* row, int pair, int width, bool even, fl
   }
 }
 
-__device__ inline Wrapping partial_of(long long sum, const BlockExp& block, float inverse_one) {
-  return static_cast<Wrapping>(exp_weight(to_cosine(sum, inverse_one), block));
-}
-
-/// Converts the sums of a row to cosines and partials, two neighbours per thread, and clears the
+/// Converts the sums of a row to scores and partials, two neighbours per thread, and clears the
 /// sums.
 template <Output kOutput, class Team>
 __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const TileGroup& group,
@@ -147,36 +152,30 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const int width = grid.width(group.first_block + task.block);
   const int valid = grid.valid(group.first_block + task.block);
   const bool even = grid.tile_items % 2 == 0;  // rows of an odd tile are not aligned for pairs
-  const float largest = kHas<kOutput, Output::kPartials>
-                            ? to_cosine(largest_sum(team, valid), group.inverse_one)
-                            : 0.0f;
+  BlockScores score;
+  if (task.begin < task.end) {
+    score = {__ldg(group.query_scales + group.first_row[task.tile] + task.row),
+             group.item_scales + grid.first_item(group.first_block + task.block), valid};
+  }
+  const bool has_partial = kHas<kOutput, Output::kPartials> && score.valid > 0;
+  const float largest = has_partial ? largest_score(team, score) : 0.0f;
   const BlockExp block_of_row = block_exp(largest, group.exp_scale);
   float* const row = group.values +
                      (std::int64_t{task.tile} * group.tile_queries + task.row) * grid.tile_items +
                      task.block * kBlockItems;
-  PairScore score{group.inverse_one, 0.0, nullptr};
-  if (kHas<kOutput, Output::kValues> && group.item_norms != nullptr && task.begin < task.end) {
-    score.query_norm = __ldg(group.query_norms + group.first_row[task.tile] + task.row);
-    score.item_norms = group.item_norms + grid.first_item(group.first_block + task.block);
-  }
   Wrapping row_sum = 0;
   Wrapping exp_sum = 0;
   // the values that partials share need the registers of two more steps
-  BULKSIM_UNROLL((kHas<kOutput, Output::kPartials> ? 2 : 4))
+  BULKSIM_UNROLL((kHas<kOutput, Output::kPartials> ? 2 : Team::kUnrolled))
   for (int pair = team.index(); 2 * pair < width; pair += team.size()) {
     const longlong2 sum = team.take(pair);
     row_sum += static_cast<Wrapping>(sum.x) + static_cast<Wrapping>(sum.y);
-    if (kHas<kOutput, Output::kValues>) {
-      store_pair(row, pair, width, even, score(sum.x, 2 * pair, valid),
-                 score(sum.y, 2 * pair + 1, valid));
-    }
+    const float first = score(sum.x, 2 * pair);
+    const float second = score(sum.y, 2 * pair + 1);
+    if (kHas<kOutput, Output::kValues>) store_pair(row, pair, width, even, first, second);
     if (kHas<kOutput, Output::kPartials>) {
-      if (2 * pair < valid) {
-        exp_sum += partial_of(sum.x, block_of_row, group.inverse_one);
-      }
-      if (2 * pair + 1 < valid) {
-        exp_sum += partial_of(sum.y, block_of_row, group.inverse_one);
-      }
+      if (2 * pair < valid) exp_sum += static_cast<Wrapping>(exp_weight(first, block_of_row));
+      if (2 * pair + 1 < valid) exp_sum += static_cast<Wrapping>(exp_weight(second, block_of_row));
     }
   }
   row_sum = team.sum(row_sum);
@@ -185,10 +184,9 @@ __device__ inline void finish_row(const Team& team, const BlockGrid& grid, const
   const std::int64_t place = group.place(task.block, task.tile, task.row);
   group.row_sums[place] = row_sum;
   if (kHas<kOutput, Output::kPartials>) {
-    const bool has_partial = task.begin < task.end && valid > 0;
     const std::int64_t row_of_group = std::int64_t{task.tile} * group.tile_queries + task.row;
     SoftmaxPartial& partial = group.partials[row_of_group * group.blocks + task.block];
-    partial.largest = has_partial ? in_steps(largest, group.inverse_one) : LLONG_MIN;
+    partial.largest = has_partial ? partial_largest(largest) : LLONG_MIN;
     partial.sum = has_partial ? static_cast<long long>(exp_sum) : 0;
   }
 }

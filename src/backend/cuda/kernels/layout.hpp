@@ -22,7 +22,7 @@ struct QueryRows {
   const std::uint32_t* order = nullptr;     ///< rows of each tile row, longest first
   const std::uint32_t* columns = nullptr;   ///< of the vocabulary, ascending
   const std::uint32_t* label_of = nullptr;  ///< label of each of `columns`
-  const double* norms = nullptr;            ///< of the rows; null if scores are cosines
+  const double* scales = nullptr;           ///< QuantizedRows::scales of the rows
 };
 
 /// The item rows of a slice (some neighbouring columns of tiles) as CSR, with columns replaced by
@@ -32,7 +32,7 @@ struct ItemRows {
   const std::int64_t* offsets = nullptr;  ///< rows + 1, from 0
   const std::uint32_t* labels = nullptr;  ///< kNoLabel if no query has the column
   const std::int32_t* values = nullptr;
-  const double* norms = nullptr;  ///< as in QueryRows
+  const double* scales = nullptr;  ///< as in QueryRows
 };
 
 /// How a slice is divided: blocks of 1,024 items, restarting with each tile.

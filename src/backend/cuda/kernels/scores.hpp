@@ -14,8 +14,8 @@ inline constexpr int kGroupTiles = 16;
 
 /// What the score kernel writes for each query row and item block.
 enum class Output {
-  kValues = 1,    ///< the cosines of the tile
-  kPartials = 2,  ///< the largest sum and the sum of the softmax partials
+  kValues = 1,    ///< the scores of the tile
+  kPartials = 2,  ///< the softmax partials
   kBoth = 3,
 };
 
@@ -31,9 +31,8 @@ struct TileGroup {
   int long_rows[kGroupTiles] = {};  ///< this many first rows in `order` go to the long-row kernel
   std::int64_t first_block = 0;     ///< of the slice
   std::int64_t blocks = 0;
-  float inverse_one = 1.0f;             ///< of the FixedPoint format
-  const double* query_norms = nullptr;  ///< of the batch; null: scores are cosines
-  const double* item_norms = nullptr;   ///< of the slice
+  const double* query_scales = nullptr;  ///< of the batch
+  const double* item_scales = nullptr;   ///< of the slice
   ExpScale exp_scale;
   float* values = nullptr;
   unsigned long long* row_sums = nullptr;

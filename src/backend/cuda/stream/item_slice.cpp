@@ -8,14 +8,14 @@ void ItemSlot::reserve(std::int64_t rows, std::int64_t entries) {
   offsets_.reserve(rows + 1);
   columns_.reserve(entries);
   values_.reserve(entries);
-  norms_.reserve(rows);
+  scales_.reserve(rows);
 }
 
 void ItemSlot::clear() {
   offsets_.clear();
   columns_.clear();
   values_.clear();
-  norms_.clear();
+  scales_.clear();
 }
 
 void ItemSlot::send(const QuantizedRows& rows, RowRange range, const Stream& stream) {
@@ -27,21 +27,18 @@ void ItemSlot::send(const QuantizedRows& rows, RowRange range, const Stream& str
   staged_offsets_.reserve(rows_ + 1);
   staged_columns_.reserve(entries_);
   staged_values_.reserve(entries_);
+  staged_scales_.reserve(rows_);
   std::transform(begin, begin + rows_ + 1, staged_offsets_.data(),
                  [&](std::int64_t offset) { return offset - first; });
   std::copy_n(rows.col_indices.begin() + first, entries_, staged_columns_.data());
   std::copy_n(rows.values.begin() + first, entries_, staged_values_.data());
-  has_norms_ = !rows.norms.empty();
-  if (has_norms_) {
-    staged_norms_.reserve(rows_);
-    std::copy_n(rows.norms.begin() + range.begin, rows_, staged_norms_.data());
-  }
+  std::copy_n(rows.scales.begin() + range.begin, rows_, staged_scales_.data());
   reserve(rows_, entries_);
   finished_.hold(stream);
   upload(staged_offsets_, offsets_, rows_ + 1, stream);
   upload(staged_columns_, columns_, entries_, stream);
   upload(staged_values_, values_, entries_, stream);
-  if (has_norms_) upload(staged_norms_, norms_, rows_, stream);
+  upload(staged_scales_, scales_, rows_, stream);
   arrived_.record(stream);
 }
 

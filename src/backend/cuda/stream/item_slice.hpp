@@ -27,8 +27,7 @@ class ItemSlot {
   std::uint32_t* columns() const { return columns_.data(); }
   /// Valid once the columns have been replaced with labels.
   ItemRows view() const {
-    return {rows_, offsets_.data(), columns_.data(), values_.data(),
-            has_norms_ ? norms_.data() : nullptr};
+    return {rows_, offsets_.data(), columns_.data(), values_.data(), scales_.data()};
   }
   std::int64_t entries() const { return entries_; }
 
@@ -36,14 +35,13 @@ class ItemSlot {
   PinnedBuffer<std::int64_t> staged_offsets_;
   PinnedBuffer<std::uint32_t> staged_columns_;
   PinnedBuffer<std::int32_t> staged_values_;
-  PinnedBuffer<double> staged_norms_;
+  PinnedBuffer<double> staged_scales_;
   DeviceBuffer<std::int64_t> offsets_;
   DeviceBuffer<std::uint32_t> columns_;
   DeviceBuffer<std::int32_t> values_;
-  DeviceBuffer<double> norms_;
+  DeviceBuffer<double> scales_;
   std::int64_t rows_ = 0;
   std::int64_t entries_ = 0;
-  bool has_norms_ = false;
   Event arrived_;
   Event finished_;
 };

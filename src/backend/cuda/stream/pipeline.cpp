@@ -186,7 +186,7 @@ float Pipeline::exact_score_of(const ItemChunk& chunk, TileId tile, std::int64_t
                                std::int64_t item) const {
   const std::int64_t query = options_.grid.queries(tile.row).begin - batch_.range.begin + row;
   const std::int64_t at = options_.grid.items(tile.column).begin - chunk.range.begin + item;
-  return exact_score(batch_.rows, query, chunk.rows, at, options_.arithmetic);
+  return exact_score(batch_.rows, query, chunk.rows, at);
 }
 
 bool Pipeline::holds(const ItemChunk& chunk, TileId tile, const PinnedTile& pinned) const {
@@ -224,8 +224,7 @@ bool Pipeline::partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t r
   const std::int64_t query = grid.queries(tile.row).begin - batch_.range.begin + row;
   const std::int64_t blocks = tile_partials(options_) / grid.tile().queries;
   return is_partial_of(pinned.partials.data()[row * blocks + block], cosines,
-                       !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale),
-                       options_.arithmetic);
+                       !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale));
 }
 
 /// Whether each sampled cell among the candidates is bit-identical, and each wanted one is among

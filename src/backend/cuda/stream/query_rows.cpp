@@ -31,9 +31,9 @@ DeviceQueries::DeviceQueries(const QuantizedRows& rows, std::int64_t tile_querie
   relabel(rows, stream);
   arrange(rows, tile_queries, stream);
   upload_vocabulary(rows, stream);
-  upload_all<double>(rows.norms, norms_, stream);
+  upload_all<double>(rows.scales, scales_, stream);
   view_ = {rows.rows(),   vocabulary_.size(), offsets_.data(), entries_.data(),
-           order_.data(), columns_.data(),    labels_.data(),  norms_.data()};
+           order_.data(), columns_.data(),    labels_.data(),  scales_.data()};
 }
 
 void DeviceQueries::relabel(const QuantizedRows& rows, const Stream& stream) {

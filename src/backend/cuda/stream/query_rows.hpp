@@ -35,7 +35,7 @@ class DeviceQueries {
   DeviceBuffer<std::uint32_t> order_;
   DeviceBuffer<std::uint32_t> columns_;
   DeviceBuffer<std::uint32_t> labels_;
-  DeviceBuffer<double> norms_;
+  DeviceBuffer<double> scales_;
   QueryRows view_;
 };
 

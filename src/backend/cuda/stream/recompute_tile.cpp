@@ -55,9 +55,8 @@ void RecomputeTile::compute(const ItemChunk& chunk, TileId tile, PinnedTile& to)
   group.tile_queries = static_cast<int>(shape.queries);
   group.first_row[0] = rows.begin;
   group.blocks = blocks;
-  group.inverse_one = inverse_one(options_.arithmetic);
-  group.query_norms = queries_.view().norms;
-  group.item_norms = slot.view().norms;
+  group.query_scales = queries_.view().scales;
+  group.item_scales = slot.view().scales;
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = values.data();
   group.partials = partials.data();

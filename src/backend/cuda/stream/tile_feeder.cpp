@@ -228,9 +228,8 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
   }
   group.first_block = (tiles.front().column - slice.first_column) * blocks_per_tile();
   group.blocks = blocks_per_tile();
-  group.inverse_one = inverse_one(options_.arithmetic);
-  group.query_norms = queries_->view().norms;
-  group.item_norms = slot.view().norms;
+  group.query_scales = queries_->view().scales;
+  group.item_scales = slot.view().scales;
   group.exp_scale = exp_scale(options_.softmax_scale);
   group.values = results.values.data();
   group.row_sums = results.row_sums.data();
