@@ -160,6 +160,16 @@ void require_content(const MatrixSource& source, const Digest& content, const Di
       "'" + source.info().path + "' does not contain the rows from which this result was computed");
 }
 
+void require_arithmetic(const std::string& path, std::int64_t version) {
+  if (version == kArithmeticVersion) return;
+  throw Error(
+      ExitCode::kDataError,
+      "'" + path + "' was computed with arithmetic version " + std::to_string(version) +
+          ", and this program computes with version " + std::to_string(kArithmeticVersion) +
+          ": its digests can be verified, its values not computed again; run bulksim compute "
+          "for a new result");
+}
+
 void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,
                     Verdict& verdict) {
   CanonicalReader query_reader(*inputs.queries, info.arithmetic);
