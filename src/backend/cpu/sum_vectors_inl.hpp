@@ -105,9 +105,10 @@ struct Scale {
   const double* items;  ///< by item of the block
 };
 
-/// Scores by definition, of accumulators that start at kStart.
+/// Scores of any kind, by definition, of accumulators that start at kStart.
 template <std::int64_t kStart>
 struct ExactScores {
+  using Exact = ExactScores;
   static constexpr std::int64_t kZero = kStart;
   static constexpr float kLeast = -1.0f;
   static constexpr double kUnit = 1.0;
@@ -118,11 +119,6 @@ struct ExactScores {
     const auto score = hn::Mul(hn::ConvertTo(Doubles(), integers), scales);
     return hn::Add(hn::DemoteTo(d, score), hn::Zero(d));
   }
-};
-
-/// Scores of any kind.
-struct AnyScores : ExactScores<0> {
-  using Exact = ExactScores<0>;
 };
 
 /// Cosines in Q26 of rows without negative values. Accumulators start at the bits of the float64 1,
