@@ -101,7 +101,7 @@ class Arithmetic(unittest.TestCase):
     def run_program(self, queries, items, *options):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
-        folder = Path(scratch.name)
+        folder = self.folder = Path(scratch.name)
         sp.save_npz(folder / "queries.npz", queries)
         sp.save_npz(folder / "items.npz", items)
         subprocess.run([PROGRAM, "compute", folder / "items.npz", folder / "queries.npz", "-o",
@@ -119,6 +119,17 @@ class Arithmetic(unittest.TestCase):
     def test_dot_products(self):
         file = self.run_program(self.queries, self.items, "--metric", "dot")
         self.expect_matrix(file["similarity"][:], scores(self.queries, self.items, metric="dot"))
+
+    def test_values_of_any_size(self):
+        random = np.random.default_rng(6)
+        for sizes in ([1e200, 1e180], [1e-310, 1e-305], [1e250, 1e-250]):
+            rows = mixed_rows(60, 50, 12, 8)
+            rows.data = random.random(rows.nnz) * random.choice(sizes, rows.nnz)
+            file = self.run_program(rows, rows)
+            self.expect_matrix(file["similarity"][:], scores(rows, rows))
+            subprocess.run([PROGRAM, "verify", self.folder / "out.h5", "--against",
+                            self.folder / "items.npz", self.folder / "queries.npz"],
+                           check=True, capture_output=True)
 
     def test_long_rows_in_q30(self):
         queries, items = mixed_rows(9, 15_000, 9_000, 3), mixed_rows(40, 15_000, 9_000, 4)
