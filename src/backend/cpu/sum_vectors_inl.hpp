@@ -68,9 +68,6 @@ HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
   return {hn::MulEven(even, w), hn::MulEven(odd, w)};
 }
 
-using Floats = hn::CappedTag<float, 2 * kLanes>;
-using FloatVector = hn::Vec<Floats>;
-
 using Halves = hn::Rebind<float, Sums>;
 using HalfVector = hn::Vec<Halves>;
 
