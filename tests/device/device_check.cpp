@@ -97,8 +97,7 @@ std::int64_t count_wrong(const void* context, const TileStripe& stripe) {
     const std::int64_t q = stripe.tile.row * tile.queries + cell / tile.items;
     const std::int64_t i = stripe.tile.column * tile.items + cell % tile.items;
     const bool exists = q < problem.grid.shape().queries && i < problem.grid.shape().items;
-    const std::int64_t sum = exists ? exact_sum(problem.queries.rows, q, problem.items, i) : 0;
-    const float wanted = to_cosine(sum, inverse_one(problem.arithmetic));
+    const float wanted = exists ? exact_score(problem.queries.rows, q, problem.items, i) : 0.0f;
     wrong += std::bit_cast<std::uint32_t>(stripe.values[static_cast<std::size_t>(cell)]) !=
              std::bit_cast<std::uint32_t>(wanted);
   }

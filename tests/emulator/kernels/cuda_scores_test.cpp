@@ -57,7 +57,7 @@ class ScoresTest : public testing::TestWithParam<Shape> {
                                .common_column = true,
                                .seed = 22},
                               format),
-            shape.tile_queries, shape.tile_items, format};
+            shape.tile_queries, shape.tile_items};
   }
 };
 

