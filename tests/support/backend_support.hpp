@@ -102,7 +102,7 @@ inline QuantizedRows slice_of(const QuantizedRows& rows, RowRange range) {
     slice.col_indices.insert(slice.col_indices.end(), columns.begin(), columns.end());
     slice.values.insert(slice.values.end(), values.begin(), values.end());
     slice.row_offsets.push_back(static_cast<std::int64_t>(slice.values.size()));
-    if (!rows.norms.empty()) slice.norms.push_back(rows.norms[static_cast<std::size_t>(row)]);
+    slice.scales.push_back(rows.scales[static_cast<std::size_t>(row)]);
   }
   return slice;
 }
@@ -117,9 +117,8 @@ struct BackendProblem {
   BackendProblem(MatrixShape shape, TileShape tile, FixedPoint format = kQ26)
       : grid(shape, tile), arithmetic(format) {
     queries.range = {0, shape.queries};
-    const auto make_rows = arithmetic == kDotIntegers ? integer_rows : random_rows;
-    queries.rows = quantized_rows(make_rows(shape.queries, 200, 12, 1), arithmetic);
-    items = quantized_rows(make_rows(shape.items, 200, 15, 2), arithmetic);
+    queries.rows = quantized_rows(random_rows(shape.queries, 200, 12, 1), arithmetic);
+    items = quantized_rows(random_rows(shape.items, 200, 15, 2), arithmetic);
   }
 
   /// The items of some tile columns, with all their tiles.
@@ -151,7 +150,7 @@ struct BackendProblem {
         const std::int64_t q = tile.row * grid.tile().queries + cell / grid.tile().items;
         const std::int64_t i = tile.column * grid.tile().items + cell % grid.tile().items;
         const bool exists = q < grid.shape().queries && i < grid.shape().items;
-        const float right = exists ? exact_score(queries.rows, q, items, i, arithmetic) : 0.0f;
+        const float right = exists ? exact_score(queries.rows, q, items, i) : 0.0f;
         wrong += std::bit_cast<std::uint32_t>(values[static_cast<std::size_t>(cell)]) !=
                  std::bit_cast<std::uint32_t>(right);
       }
@@ -172,10 +171,10 @@ struct BackendProblem {
       for (std::int64_t begin = columns.begin; begin < columns.end; begin += kFineRows) {
         std::vector<float> scores;
         for (std::int64_t i = begin; i < std::min(begin + kFineRows, columns.end); ++i)
-          scores.push_back(exact_score(queries.rows, q, items, i, arithmetic));
+          scores.push_back(exact_score(queries.rows, q, items, i));
         const std::int64_t block = (begin - columns.begin) / kFineRows;
         right[static_cast<std::size_t>((q - rows.begin) * blocks + block)] =
-            softmax_partial(scores, 0, exp_scale(softmax_scale), inverse_one(arithmetic));
+            softmax_partial(scores, 0, exp_scale(softmax_scale));
       }
     }
     if (partials.size() != right.size()) return std::ssize(right);

@@ -101,7 +101,9 @@ class Random {
 };
 
 /// Canonical rows of 0 to 2 `mean` nonzeros over skewed columns, with negative values among them;
-/// every tenth row is empty. Values are float32 numbers, as in files.
+/// every tenth row is empty. A fifth of the rows are sets, times a power of two and some of them
+/// negative, and a fifth are short fractions: both are exact when quantized. Values are float32
+/// numbers, as in files.
 inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64_t mean,
                              std::uint64_t seed) {
   Random random(seed);
@@ -111,8 +113,10 @@ inline CsrMatrix random_rows(std::int64_t rows, std::int64_t columns, std::int64
     for (std::int64_t entry = 0; entry < length; ++entry) {
       const double skewed = random.unit() * random.unit();
       const auto column = static_cast<Column>(skewed * static_cast<double>(columns));
-      const auto value = static_cast<float>(random.unit() * 4 - 1);
-      lists[row].emplace_back(column, value);
+      double value = random.unit() * 4 - 1;
+      if (row % 5 == 1) value = row % 15 == 1 ? -2.0 : 0.25;
+      if (row % 5 == 3) value = std::trunc(value * 8) / 8 + 0.0625;
+      lists[row].emplace_back(column, static_cast<float>(value));
     }
   }
   CsrMatrix matrix = matrix_of(columns, lists);
@@ -140,13 +144,12 @@ inline QuantizedRows quantized_rows(const CsrMatrix& canonical, FixedPoint arith
 }
 
 /// The whole matrix by definition: one merge per pair. Row-major.
-inline std::vector<float> reference(const QuantizedRows& queries, const QuantizedRows& items,
-                                    FixedPoint arithmetic = kQ26) {
+inline std::vector<float> reference(const QuantizedRows& queries, const QuantizedRows& items) {
   std::vector<float> matrix;
   matrix.reserve(static_cast<std::size_t>(queries.rows() * items.rows()));
   for (std::int64_t q = 0; q < queries.rows(); ++q) {
     for (std::int64_t i = 0; i < items.rows(); ++i) {
-      matrix.push_back(exact_score(queries, q, items, i, arithmetic));
+      matrix.push_back(exact_score(queries, q, items, i));
     }
   }
   return matrix;

@@ -29,7 +29,6 @@ using test::TileCollector;
 CudaBackendOptions options_for(const BackendProblem& problem) {
   CudaBackendOptions options;
   options.grid = problem.grid;
-  options.arithmetic = problem.arithmetic;
   options.pinned_tiles = 3;
   options.slice_items = 2 * problem.grid.tile().items;
   return options;

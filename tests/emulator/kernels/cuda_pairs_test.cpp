@@ -36,7 +36,6 @@ class CudaPairsTest : public testing::Test {
   Pairs find(const BackendProblem& problem, const PairFilterSpec& spec) {
     CudaBackendOptions options;
     options.grid = problem.grid;
-    options.arithmetic = problem.arithmetic;
     options.pinned_tiles = 3;
     test::PairCollector sink;
     const std::unique_ptr<PairBackend> backend(bulksim_make_cuda_pair_backend(options, spec));

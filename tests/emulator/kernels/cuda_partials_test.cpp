@@ -30,7 +30,6 @@ class CudaPartialsTest : public testing::TestWithParam<TileContent> {
   std::int64_t run(const BackendProblem& problem) {
     CudaBackendOptions options;
     options.grid = problem.grid;
-    options.arithmetic = problem.arithmetic;
     options.pinned_tiles = 2;
     options.content = GetParam();
     options.softmax_scale = kScale;

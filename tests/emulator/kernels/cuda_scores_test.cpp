@@ -1,4 +1,6 @@
 // Both methods of computing a tile, inverted blocks and panel, give the bits of a merge of rows.
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -7,6 +9,7 @@
 #include "emulator/device/emulator_test_support.hpp"
 #include "emulator/kernels/cuda_test_support.hpp"
 #include "emulator/kernels/score_problem.hpp"
+#include "support/arithmetic_support.hpp"
 
 namespace bulksim::cuda {
 namespace {
@@ -57,7 +60,7 @@ class ScoresTest : public testing::TestWithParam<Shape> {
                                .common_column = true,
                                .seed = 22},
                               format),
-            shape.tile_queries, shape.tile_items, format};
+            shape.tile_queries, shape.tile_items};
   }
 };
 
@@ -82,6 +85,10 @@ TEST_P(ScoresTest, BothMethodsGiveTheBitsOfAMerge) {
 
 TEST_P(ScoresTest, BothMethodsGiveTheBitsOfAMergeInQ30) {
   expect_both_ways(problem(kQ30), Output::kBoth);
+}
+
+TEST_P(ScoresTest, BothMethodsGiveTheBitsOfAMergeForDotProducts) {
+  expect_both_ways(problem(kDotQ26), Output::kValues);
 }
 
 TEST_P(ScoresTest, ValuesAndPartialsCanBeComputedAlone) {
@@ -135,6 +142,41 @@ TEST(ScoresOfSpecialRowsTest, ZeroRowsAndRowsWithNothingInCommonGiveZeros) {
   expect_both_ways({some, zeros, 2, 3}, Output::kBoth);
   expect_both_ways({zeros, zeros, 2, 3}, Output::kBoth);
   expect_both_ways({some, others, 2, 5}, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, SumsMayBeOverTwoToTheFiftyTwo) {
+  const auto [one, other] = test::rows_rounded_up();
+  const test::Entries set{{0, 1.0}, {7, 1.0}, {90, 1.0}};
+  const CsrMatrix queries = test::matrix_of(200, {set, one, {}, other});
+  const CsrMatrix items = test::matrix_of(200, {other, set, one, {}, {{7, -1.0}, {8, 0.3}}, one});
+  const Problem problem{test::quantized_rows(queries), test::quantized_rows(items), 3, 6};
+  ASSERT_GT(exact_sum(problem.queries, 1, problem.items, 0), test::kOneInQ26);
+  ASSERT_EQ(exact_score(problem.queries, 1, problem.items, 0), 1 - 0x1p-24f);
+
+  expect_both_ways(problem, Output::kBoth);
+}
+
+TEST(ScoresOfSpecialRowsTest, TinyCosinesHaveTheirPartials) {
+  const CsrMatrix queries = test::matrix_of(4, {{{0, 0x1p30}, {1, 1.0}}, {{0, 0x1p25}, {1, 3.0}}});
+  const CsrMatrix items = test::matrix_of(4, {{{1, 1.0}, {2, 0x1p30}}, {{1, -1.0}, {3, 0x1p25}}});
+  const Problem problem{test::quantized_rows(queries, kQ30), test::quantized_rows(items, kQ30), 2,
+                        2};
+
+  expect_both_ways(problem, Output::kBoth);
+  EXPECT_EQ(expected(problem).partials.front().largest, 1);
+}
+
+TEST(ScoresOfSpecialRowsTest, DotProductsOfRowsOfAnyLength) {
+  for (const auto& [up, down] : {std::pair{300, -300}, {-70, -70}, {-500, -500}}) {
+    const auto scaled = [](int exponent) {
+      CsrMatrix rows = test::random_rows(40, 60, 12, 23);
+      for (double& value : rows.values)
+        value = std::ldexp(value, exponent);
+      return test::quantized_rows(rows, kDotQ26);
+    };
+
+    expect_both_ways({scaled(up), scaled(down), 10, 40}, Output::kValues);
+  }
 }
 
 TEST(ScoresOfSpecialRowsTest, TheLargestSumMayBeNegative) {

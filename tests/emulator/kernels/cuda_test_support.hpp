@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -12,7 +13,8 @@
 
 namespace bulksim::test {
 
-/// Rows whose columns follow a skewed distribution.
+/// Rows whose columns follow a skewed distribution. Every third one holds quarters, which are exact
+/// when quantized.
 struct RandomRows {
   std::int64_t rows = 1;
   std::int64_t columns = 300;
@@ -37,7 +39,8 @@ inline QuantizedRows random_rows(const RandomRows& wanted, FixedPoint format = k
       const double u = uniform(random);
       const bool common = entry == 0 && wanted.common_column;
       const double column = common ? 0.0 : u * u * static_cast<double>(wanted.columns);
-      const double value = 0.05 + uniform(random);
+      double value = 0.05 + uniform(random);
+      if (row % 3 == 1) value = std::ceil(value * 4) / 4;
       matrix.col_indices.push_back(static_cast<Column>(column));
       matrix.values.push_back(wanted.negative && random() % 2 == 0 ? -value : value);
     }
@@ -56,14 +59,16 @@ struct LabelledItems {
       : offsets(cuda::upload_all(rows.row_offsets, stream)),
         labels(cuda::upload_all(rows.col_indices, stream)),
         values(cuda::upload_all(rows.values, stream)),
+        scales(cuda::upload_all(rows.scales, stream)),
         entries(rows.nnz()),
-        view{rows.rows(), offsets.data(), labels.data(), values.data()} {
+        view{rows.rows(), offsets.data(), labels.data(), values.data(), scales.data()} {
     cuda::label_columns(queries, labels.data(), entries, stream);
   }
 
   cuda::DeviceBuffer<std::int64_t> offsets;
   cuda::DeviceBuffer<std::uint32_t> labels;
   cuda::DeviceBuffer<std::int32_t> values;
+  cuda::DeviceBuffer<double> scales;
   std::int64_t entries;
   cuda::ItemRows view;
 };

@@ -31,7 +31,6 @@ struct Problem {
   QuantizedRows items;
   std::int64_t tile_queries;
   std::int64_t tile_items;
-  FixedPoint format = kQ26;
 
   int tiles() const { return static_cast<int>(divide_up(queries.rows(), tile_queries)); }
   BlockGrid blocks() const { return {items.rows(), tile_items}; }
@@ -42,7 +41,6 @@ struct Problem {
 inline Result expected(const Problem& problem) {
   const BlockGrid blocks = problem.blocks();
   const std::int64_t per_tile = blocks.blocks_per_tile();
-  const float unit = inverse_one(problem.format);
   Result result;
   result.values.assign(static_cast<std::size_t>(problem.rows() * problem.tile_items), 0);
   result.partials.resize(static_cast<std::size_t>(problem.rows() * per_tile));
@@ -55,7 +53,8 @@ inline Result expected(const Problem& problem) {
         const std::int64_t item = blocks.first_item(block) + i;
         const std::int64_t sum = exists ? exact_sum(problem.queries, row, problem.items, item) : 0;
         row_sum += static_cast<Wrapping>(sum);
-        cosines.push_back(to_cosine(sum, unit));
+        cosines.push_back(exists ? score_of_sum(sum, problem.queries, row, problem.items, item)
+                                 : 0.0f);
         result.values[static_cast<std::size_t>(row * problem.tile_items + item)] =
             std::bit_cast<std::uint32_t>(cosines.back());
       }
@@ -63,7 +62,7 @@ inline Result expected(const Problem& problem) {
       result.row_sums.push_back(row_sum);
       if (!has_values || cosines.empty()) continue;
       result.partials[static_cast<std::size_t>(row * per_tile + block)] =
-          softmax_partial(cosines, 0, exp_scale(kSoftmaxScale), unit);
+          softmax_partial(cosines, 0, exp_scale(kSoftmaxScale));
     }
   }
   return result;
@@ -94,7 +93,8 @@ class Bench {
       group.long_rows[tile] = queries_.long_rows(tile);
     }
     group.blocks = problem_.blocks().blocks_per_tile();
-    group.inverse_one = inverse_one(problem_.format);
+    group.query_scales = queries_.view().scales;
+    group.item_scales = items_.view.scales;
     group.exp_scale = exp_scale(kSoftmaxScale);
     group.values = values_.data();
     group.row_sums = row_sums_.data();

@@ -50,7 +50,6 @@ std::unique_ptr<SimilarityBackend> make_backend(Kind kind, const test::BackendPr
   }
   CudaBackendOptions options;
   options.grid = problem.grid;
-  options.arithmetic = problem.arithmetic;
   options.pinned_tiles = 4;
   options.module = kind == Kind::kEmulatedCuda ? BULKSIM_EMULATED_MODULE : BULKSIM_CUDA_MODULE;
   return make_cuda_backend(options);

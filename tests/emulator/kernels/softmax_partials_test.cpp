@@ -53,31 +53,47 @@ TEST_P(ExpWeightTest, IsOneForTheLargestAndZeroFarBelow) {
 
 TEST(SoftmaxPartial, CountsItemsThatShareNoColumn) {
   const ExpScale scale = exp_scale(20.0);
-  const float unit = inverse_one(kQ26);
 
-  const SoftmaxPartial some = softmax_partial(std::vector{0.25f, 0.0f, 0.0f}, 0, scale, unit);
-  const SoftmaxPartial same = softmax_partial(std::vector{0.25f}, 2, scale, unit);
-  const SoftmaxPartial none = softmax_partial({}, 3, scale, unit);
+  const SoftmaxPartial some = softmax_partial(std::vector{0.25f, 0.0f, 0.0f}, 0, scale);
+  const SoftmaxPartial same = softmax_partial(std::vector{0.25f}, 2, scale);
+  const SoftmaxPartial none = softmax_partial({}, 3, scale);
 
   EXPECT_EQ(some, same);
-  EXPECT_EQ(some.largest, std::int64_t{1} << 50);
+  EXPECT_EQ(some.largest, std::int64_t{1} << 58);
   EXPECT_EQ(none, (SoftmaxPartial{0, std::int64_t{3} << 30}));
+}
+
+TEST(SoftmaxPartial, TheLargestIsInStepsOfTwoToTheMinusSixty) {
+  const auto largest = [](float cosine) {
+    return softmax_partial(std::vector{cosine}, 0, exp_scale(20.0)).largest;
+  };
+
+  EXPECT_EQ(largest(1.0f), std::int64_t{1} << 60);
+  EXPECT_EQ(largest(-1.0f), -(std::int64_t{1} << 60));
+  EXPECT_EQ(largest(0x1.fffffep-1f), (std::int64_t{1} << 60) - (std::int64_t{1} << 36));
+  EXPECT_EQ(largest(0x1.000002p-37f), (std::int64_t{1} << 23) + 1);
+  EXPECT_EQ(largest(0x1p-60f), 1);
+  EXPECT_EQ(largest(0x1p-61f), 0);    // halves
+  EXPECT_EQ(largest(0x1.8p-60f), 2);  // to even
+  EXPECT_EQ(largest(-0x1.8p-60f), -2);
+  EXPECT_EQ(largest(0x1p-149f), 0);
+  EXPECT_EQ(largest(0.0f), 0);
 }
 
 TEST_P(ExpWeightTest, RatioOfSumsIsThatOfTheExponential) {
   const ExpScale scale = exp_scale(GetParam());
-  const float unit = inverse_one(kQ26);
   std::mt19937_64 random(2);
 
   for (int i = 0; i < 20000; ++i) {
-    const auto distance = -static_cast<std::int64_t>(random() >> (11 + i % 40));  // to -2^53
+    const auto distance =
+        -static_cast<std::int64_t>(random() >> (3 + i % 40));  // to -2^61, two cosines apart
     const double exact = std::exp2(static_cast<double>(scale.per_cosine) *
-                                   std::ldexp(static_cast<double>(distance), -52));
-    EXPECT_NEAR(exp_ratio(distance, scale, unit) / exact, 1.0, 1e-12);
+                                   std::ldexp(static_cast<double>(distance), -60));
+    EXPECT_NEAR(exp_ratio(distance, scale) / exact, 1.0, 1e-12);
   }
 
-  EXPECT_EQ(exp_ratio(0, scale, unit), 1.0);
-  EXPECT_EQ(exp_ratio(-(std::int64_t{1} << 62), scale, unit), 0.0);
+  EXPECT_EQ(exp_ratio(0, scale), 1.0);
+  EXPECT_EQ(exp_ratio(-(std::int64_t{1} << 61), exp_scale(400.0)), 0.0);
 }
 
 }  // namespace

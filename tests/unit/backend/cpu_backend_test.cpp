@@ -89,6 +89,7 @@ TEST(CpuBackendQueries, MayHaveNoEntriesAtAll) {
   problem.queries.rows.col_indices.clear();
   problem.queries.rows.values.clear();
   problem.queries.rows.row_offsets.assign(5, 0);
+  problem.queries.rows.scales.assign(4, 0.0);
   TileCollector sink(problem.grid.tile());
   const auto backend = make_cpu_backend(problem.options());
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/arithmetic_support.hpp"
 #include "support/pair_support.hpp"
 
 namespace bulksim::test {
@@ -55,9 +58,9 @@ std::vector<PairFilterSpec> filters_of(std::vector<float> stored) {
 }
 
 TEST(PairBackend, FindsThePairsOfTheWholeMatrixThatTheFilterAdmits) {
-  for (const FixedPoint format : {kQ26, kQ30, kDotQ26, kDotIntegers}) {
+  for (const FixedPoint format : {kQ26, kQ30, kDotQ26}) {
     const BackendProblem problem({90, 3000}, {32, 700}, format);
-    const auto matrix = reference(problem.queries.rows, problem.items, format);
+    const auto matrix = reference(problem.queries.rows, problem.items);
     for (const PairFilterSpec& spec : filters_of(matrix)) {
       for (const std::int64_t search_block : {64, 4096}) {
         CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
@@ -100,6 +103,139 @@ TEST(PairBackend, TiesAreKeptByItem) {
   for (std::size_t at = 0; at < pairs.size(); ++at) {
     EXPECT_EQ(pairs[at].second.item, static_cast<std::int64_t>(at % 5));
     EXPECT_EQ(pairs[at].second.score, at < 5 ? 1.0f : 0.0f);
+  }
+}
+
+/// A problem in which `rows` are compared with themselves.
+BackendProblem self_join(const CsrMatrix& rows) {
+  BackendProblem problem({rows.rows(), rows.rows()}, {512, 700});
+  problem.queries.rows = quantized_rows(rows);
+  problem.items = problem.queries.rows;
+  return problem;
+}
+
+/// A cut of num / den.
+struct Cut {
+  std::int64_t num;
+  std::int64_t den;
+
+  float value() const { return static_cast<float>(num) / static_cast<float>(den); }
+};
+
+/// The pairs of rows of integers whose true cosine is at least a cut, compared exactly, and how
+/// many are exactly at it.
+struct TruePairs {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  std::int64_t at_the_cut = 0;
+
+  TruePairs(const QuantizedRows& integers, Cut cut) {
+    for (std::int64_t q = 0; q < integers.rows(); ++q) {
+      for (std::int64_t i = 0; i < integers.rows(); ++i) {
+        const std::int64_t sum = exact_sum(integers, q, integers, i);
+        if (sum <= 0) continue;
+        const Wide left = Wide{sum} * sum * cut.den * cut.den;
+        const Wide right =
+            Wide{cut.num} * cut.num * squares_of(integers, q) * squares_of(integers, i);
+        if (left >= right) pairs.emplace_back(q, i);
+        at_the_cut += left == right;
+      }
+    }
+  }
+};
+
+/// The integers of rows of integers, as given.
+QuantizedRows integers_of(const CsrMatrix& rows) {
+  QuantizedRows integers = quantized_rows(rows);
+  std::ranges::transform(rows.values, integers.values.begin(),
+                         [](double value) { return static_cast<std::int32_t>(value); });
+  return integers;
+}
+
+/// Rows of 1 to 12 entries in 40 columns with integers from 1 to `largest`.
+CsrMatrix count_rows(std::int64_t rows, std::int64_t largest, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Entries> lists(static_cast<std::size_t>(rows));
+  for (Entries& list : lists) {
+    std::vector<bool> has(40);
+    for (std::int64_t entries = 1 + random.below(12); entries > 0; --entries)
+      has[static_cast<std::size_t>(40 * random.unit() * random.unit())] = true;
+    for (Column column = 0; column < 40; ++column) {
+      if (has[column]) list.emplace_back(column, 1.0 + static_cast<double>(random.below(largest)));
+    }
+  }
+  return matrix_of(40, lists);
+}
+
+/// Every second row is twice its predecessor.
+CsrMatrix doubled_rows(CsrMatrix rows) {
+  auto lists = entries_of(rows);
+  for (std::size_t row = 1; row < lists.size(); row += 2) {
+    lists[row] = lists[row - 1];
+    for (auto& [column, value] : lists[row])
+      value *= 2;
+  }
+  return matrix_of(rows.columns, lists);
+}
+
+TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
+  const struct {
+    const char* name;
+    CsrMatrix rows;
+    std::int64_t least_at_the_cut;
+  } corpora[] = {{"sets", count_rows(1500, 1, 51), 2000},
+                 {"doubled", doubled_rows(count_rows(700, 3, 52)), 100},
+                 {"counts", count_rows(700, 4, 53), 100}};
+  for (const auto& [name, rows, least_at_the_cut] : corpora) {
+    const BackendProblem problem = self_join(rows);
+    const QuantizedRows integers = integers_of(rows);
+    for (const Cut cut : {Cut{1, 2}, Cut{4, 5}, Cut{1, 1}}) {
+      SCOPED_TRACE(std::string(name) + " at " + std::to_string(cut.value()));
+      const TruePairs truth(integers, cut);
+      const PairFilterSpec spec{.at_least = cut.value()};
+
+      const Pairs pairs =
+          found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec));
+
+      std::vector<std::pair<std::int64_t, std::int64_t>> places;
+      for (const auto& [query, pair] : pairs)
+        places.emplace_back(query, pair.item);
+      EXPECT_EQ(places == truth.pairs, true) << places.size() << " of " << truth.pairs.size();
+      EXPECT_GT(truth.at_the_cut, least_at_the_cut);
+    }
+  }
+}
+
+/// Rows of which every other one is a set, and the others are of random weights, a tenth of them
+/// near-duplicates of the row before.
+CsrMatrix sets_among_weighted_rows(std::int64_t rows, std::uint64_t seed) {
+  auto lists = entries_of(count_rows(rows, 1, seed));
+  Random random(seed + 1);
+  for (std::size_t row = 0; row < lists.size(); ++row) {
+    if (row % 2 == 0) continue;
+    if (row % 20 == 9) lists[row] = lists[row - 2];
+    for (auto& [column, value] : lists[row])
+      value *= 0.3 + random.unit() * (row % 20 == 9 ? 1e-3 : 1.0);
+  }
+  return matrix_of(40, lists);
+}
+
+TEST(PairBackend, BlocksThatMixSetsAndWeightedRowsLoseNoPair) {
+  const CsrMatrix rows = sets_among_weighted_rows(1200, 61);
+  const BackendProblem problem = self_join(rows);
+  ASSERT_GT(problem.items.scales[0], 0.1);
+  ASSERT_LT(problem.items.scales[1], 0x1p-25);
+  const auto matrix = reference(problem.queries.rows, problem.items);
+  for (const float cut : {0.3f, 0.5f, 0.8f, 1.0f}) {
+    for (const std::int64_t search_block : {100, 4096}) {
+      const PairFilterSpec spec{.at_least = cut};
+      CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
+      options.search_block = search_block;
+
+      const Pairs pairs = found(problem, spec, make_cpu_pair_backend(options, spec));
+
+      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << cut;
+      EXPECT_GT(pairs.size(), 600U) << cut;
+    }
   }
 }
 
@@ -155,6 +291,7 @@ TEST(PairBackend, StopsTheRunWhenARowFailsItsChecksTwice) {
     problem.items.col_indices.insert(problem.items.col_indices.end(), {3, 3});
     problem.items.values.insert(problem.items.values.end(), {1 << 20, 1 << 20});
     problem.items.row_offsets.push_back(2 * item);
+    problem.items.scales.push_back(0x1p-21);
   }
   for (const PairFilterSpec& spec :
        {PairFilterSpec{.at_least = 0.001f}, PairFilterSpec{.keep = Keep::kBest, .count = 2}}) {

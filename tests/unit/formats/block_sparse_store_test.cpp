@@ -1,6 +1,7 @@
 #include "formats/store/block_sparse_store.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +13,9 @@
 #include <hdf5.h>
 
 #include "bulksim/core/types.hpp"
+#include "comm/communicator.hpp"
+#include "formats/store/store_header.hpp"
+#include "job/input/survey.hpp"
 #include "support/test_support.hpp"
 
 namespace bulksim {
@@ -47,6 +51,18 @@ class BlockSparseStoreTest : public testing::Test {
 
   std::unique_ptr<MatrixSource> store_of(const CsrMatrix& rows, StoreInfo store_info = {}) {
     return open_matrix(calls_, write(rows, std::move(store_info)));
+  }
+
+  /// Makes the store one of version 1, whose header has no extension.
+  void make_version_1() {
+    std::string file = test::read_file(path_);
+    StoreHeader header;
+    std::memcpy(&header, file.data(), sizeof header);
+    header.version = 1;
+    header.crc = crc_of(header);
+    std::memcpy(file.data(), &header, sizeof header);
+    std::fill_n(file.data() + sizeof header, sizeof(StoreHeaderExtension), '\0');
+    std::ofstream(path_, std::ios::binary) << file;
   }
 
   /// Opens the store and reads it all.
@@ -109,11 +125,47 @@ TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
   const CsrView first = rows.view().slice({0, 1024});
   const CsrView second = rows.view().slice({1024, 1500});
   const RowSurvey expected{longest_row(rows.view()),
+                           rounding_info(rows.view()),
                            store_info.counts,
                            {row_block_digest(first), row_block_digest(second)},
                            {first.nnz(), second.nnz()}};
   ASSERT_NE(store->survey(), nullptr);
   EXPECT_EQ(*store->survey(), expected);
+}
+
+TEST_F(BlockSparseStoreTest, OfVersion1IsSurveyedForWhatItLacks) {
+  const CsrMatrix rows = random_rows(2500, 300, 9, 14);
+  const auto comm = make_self_communicator();
+  const auto surveyed = [&] {
+    const auto store = open_matrix(calls_, path_);
+    return survey_inputs(*store, *store, Irregular::kRefuse, *comm).items;
+  };
+  write(rows);
+  const InputSurvey of_version_2 = surveyed();
+
+  make_version_1();
+  const auto store = open_matrix(calls_, path_);
+  const InputSurvey of_version_1 = surveyed();
+
+  ASSERT_NE(store->survey(), nullptr);
+  EXPECT_FALSE(store->survey()->rounding);
+  EXPECT_EQ(of_version_1.rounding, rounding_info(rows.view()));
+  EXPECT_EQ(of_version_1.rounding, of_version_2.rounding);
+  EXPECT_GT(of_version_1.rounding.exact_rows, 500);
+  EXPECT_GT(of_version_1.rounding.longest_rounded_row, 9);
+  EXPECT_EQ(of_version_1.row_blocks, of_version_2.row_blocks);
+  EXPECT_EQ(of_version_1.longest_row, of_version_2.longest_row);
+  CsrMatrix read;
+  store->read({0, 2500}, read);
+  EXPECT_EQ(entries_of(read), entries_of(rows));
+}
+
+TEST_F(BlockSparseStoreTest, OfALaterVersionIsRefused) {
+  write(random_rows(10, 50, 3, 15));
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(16) << '\3';
+
+  EXPECT_THAT(error_of([&] { open_matrix(calls_, path_); }),
+              AllOf(StartsWith("65: "), HasSubstr("version 3")));
 }
 
 TEST_F(BlockSparseStoreTest, CarriesIdsOfRowsAndColumns) {
@@ -246,8 +298,8 @@ TEST_F(BlockSparseStoreTest, EveryRelevantChangedByteIsDetected) {
   write(random_rows(40, 50, 3, 12), store_info);
   const std::string good = test::read_file(path_);
   std::vector<std::size_t> places;
-  for (std::size_t at = 0; at < 304; ++at)
-    places.push_back(at);  // the header
+  for (std::size_t at = 0; at < sizeof(StoreHeader) + sizeof(StoreHeaderExtension); ++at)
+    places.push_back(at);
   for (std::size_t at = 65536; at < good.size(); ++at)
     places.push_back(at);
 

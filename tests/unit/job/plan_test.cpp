@@ -18,6 +18,7 @@ InputSurvey even_survey(std::int64_t rows, std::int64_t columns, std::int64_t le
   survey.rows = rows;
   survey.columns = columns;
   survey.longest_row = rows > 0 ? length : 0;
+  survey.rounding.longest_rounded_row = survey.longest_row;
   for (std::int64_t begin = 0; begin < rows; begin += kRowBlockRows) {
     const std::int64_t size = std::min(kRowBlockRows, rows - begin);
     survey.row_blocks.push_back(
@@ -82,14 +83,24 @@ TEST(Plan, AnyChangeOfContentOrParametersIsAnotherPlan) {
 }
 
 TEST(Plan, LongRowsOnBothSidesTakeQ30AndLongerOnesAreRefused) {
-  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'000)).arithmetic, kQ26);
-  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'001)).arithmetic, kQ30);
-  EXPECT_EQ(
-      make_plan({}, {even_survey(2, 100'000, 10), even_survey(2, 100'000, 50'000)}).arithmetic,
-      kQ26);  // at most 10 columns are shared
+  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'225)).arithmetic, kQ26);
+  EXPECT_EQ(make_plan({}, even_surveys(2, 2, 4'226)).arithmetic, kQ30);
+  const Surveys uneven{even_survey(2, 100'000, 10), even_survey(2, 100'000, 16'900)};
+  EXPECT_EQ(make_plan({}, uneven).arithmetic, kQ30);
   EXPECT_LT(make_plan({}, even_surveys(2, 2, 1'080'000)).error_bound, 1e-6);
   expect_error(ExitCode::kDataError, {"1200000 nonzeros", "1e-6"},
                [] { make_plan({}, even_surveys(2, 2, 1'200'000)); });
+}
+
+TEST(Plan, RowsThatAreQuantizedExactlyMayHaveAnyLength) {
+  auto surveys = even_surveys(2, 2, 5'000'000);
+  surveys.queries.rounding = {2, 0};
+  surveys.items.rounding = {1, 16'900};
+
+  const auto plan = make_plan({}, surveys);
+
+  EXPECT_EQ(plan.arithmetic, kQ26);
+  EXPECT_EQ(plan.error_bound, cosine_bound(0, 16'900, kQ26));
 }
 
 TEST(Plan, DimensionsMustAgreeUnlessPadded) {

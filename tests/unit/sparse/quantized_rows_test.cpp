@@ -13,17 +13,15 @@ namespace {
 using test::matrix_of;
 using test::quantized_rows;
 
-constexpr std::int32_t kOne = 1 << 26;
-
-TEST(QuantizedRows, HaveUnitNorm) {
-  const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {{2, 1e-30}}}));
+TEST(QuantizedRows, AreIntegersWithTheInverseOfTheirLength) {
+  const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 0.75}, {8, -1.0}}, {{2, 1e-30}}}));
 
   EXPECT_EQ(rows.columns, 9);
   EXPECT_EQ(rows.rows(), 2);
   EXPECT_EQ(rows.nnz(), 3);
   EXPECT_EQ(rows.col_indices, (std::vector<Column>{1, 8, 2}));
-  // 0.6 and 0.8 of 2^26, rounded
-  EXPECT_EQ(rows.values, (std::vector<std::int32_t>{40265318, -53687091, kOne}));
+  EXPECT_EQ(rows.values, (std::vector<std::int32_t>{3, -4, 1 << 26}));  // 1e-30 has 53 bits
+  EXPECT_EQ(rows.scales, (std::vector<double>{1.0 / 5.0, 0x1p-26}));
 }
 
 TEST(QuantizedRows, AnEmptyRowStaysARow) {
@@ -31,14 +29,15 @@ TEST(QuantizedRows, AnEmptyRowStaysARow) {
 
   EXPECT_EQ(rows.row_offsets, (std::vector<std::int64_t>{0, 0, 1, 1}));
   EXPECT_TRUE(rows.columns_of(0).empty());
-  EXPECT_EQ(rows.values_of(1).front(), kOne);
+  EXPECT_EQ(rows.values_of(1).front(), 1);
+  EXPECT_EQ(rows.scales, (std::vector<double>{0.0, 1.0, 0.0}));
 }
 
 TEST(QuantizedRows, EntriesThatRoundToZeroAreDropped) {
   const QuantizedRows rows = quantized_rows(matrix_of(9, {{{0, 1.0}, {5, 0x1p-28}, {7, 0x1p-26}}}));
 
   EXPECT_EQ(rows.col_indices, (std::vector<Column>{0, 7}));
-  EXPECT_EQ(rows.values, (std::vector<std::int32_t>{kOne, 1}));
+  EXPECT_EQ(rows.values, (std::vector<std::int32_t>{1 << 26, 1}));
 }
 
 TEST(QuantizedRows, AppendingInPiecesGivesTheSameRows) {
@@ -54,6 +53,7 @@ TEST(QuantizedRows, AppendingInPiecesGivesTheSameRows) {
   EXPECT_EQ(pieces.row_offsets, whole.row_offsets);
   EXPECT_EQ(pieces.col_indices, whole.col_indices);
   EXPECT_EQ(pieces.values, whole.values);
+  EXPECT_EQ(pieces.scales, whole.scales);
 }
 
 TEST(QuantizedRows, ClearKeepsTheMemory) {
@@ -67,19 +67,20 @@ TEST(QuantizedRows, ClearKeepsTheMemory) {
   EXPECT_EQ(rows.values.data(), memory);
 }
 
-TEST(QuantizedRows, BytesCountOffsetsColumnsAndValues) {
+TEST(QuantizedRows, BytesCountOffsetsColumnsValuesAndScales) {
   const QuantizedRows rows = quantized_rows(matrix_of(9, {{{1, 3.0}, {8, -4.0}}, {}}));
 
-  EXPECT_EQ(rows.bytes(), 3 * 8 + 2 * 4 + 2 * 4);
+  EXPECT_EQ(rows.bytes(), 3 * 8 + 2 * 4 + 2 * 4 + 2 * 8);
 }
 
-TEST(QuantizedRows, TheNormIsThatOfTheSummedDuplicates) {
+TEST(QuantizedRows, TheScaleIsThatOfTheSummedDuplicates) {
   CsrMatrix summed = matrix_of(9, {{{3, 1.0}, {3, 2.0}, {5, 4.0}}});
   canonicalize(summed, Irregular::kAccept, "x", 0);
 
   const QuantizedRows rows = quantized_rows(summed);
 
-  EXPECT_EQ(rows.values, quantized_rows(matrix_of(9, {{{3, 3.0}, {5, 4.0}}})).values);
+  EXPECT_EQ(rows.values, (std::vector<std::int32_t>{3, 4}));
+  EXPECT_EQ(rows.scales, (std::vector<double>{0.2}));
 }
 
 }  // namespace
