@@ -45,7 +45,7 @@ class Job {
     ASSERT_EQ(reader.grid().shape(), (MatrixShape{queries_.rows(), items_.rows()}));
     const auto got = reader.read({0, queries_.rows()}, {0, items_.rows()});
     const auto want = reference(canonical_quantized(queries_, arithmetic),
-                                canonical_quantized(items_, arithmetic), arithmetic);
+                                canonical_quantized(items_, arithmetic));
     ASSERT_EQ(got.size(), want.size());
     EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0);
   }
