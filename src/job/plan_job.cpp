@@ -89,6 +89,7 @@ struct PlanReport {
   /// Whether `output_bytes` is an upper limit.
   bool is_upper_limit() const;
   JsonObject rows_json() const;
+  std::string error_line() const;
   std::string rows_text() const;
   std::string output_text() const;
   std::string to_json() const;
@@ -114,11 +115,18 @@ bool PlanReport::is_upper_limit() const {
   return setup.plan.filter && setup.plan.filter->keep != Keep::kBest;
 }
 
+/// Rows that are not integers times a power of two.
+std::int64_t rounded_rows(const InputSurvey& survey) {
+  return survey.rows - survey.rounding.exact_rows;
+}
+
 JsonObject PlanReport::rows_json() const {
   const CanonicalizationCounts sum = counts();
   JsonObject json;
   json.add("zero_queries", setup.surveys.queries.counts.zero_rows)
       .add("zero_items", setup.surveys.items.counts.zero_rows)
+      .add("rounded_queries", rounded_rows(setup.surveys.queries))
+      .add("rounded_items", rounded_rows(setup.surveys.items))
       .add("unsorted", sum.unsorted_rows)
       .add("duplicates", sum.duplicates)
       .add("explicit_zeros", sum.explicit_zeros);
@@ -167,6 +175,18 @@ std::string text_of(const std::vector<std::string>& devices) {
   return ", " + devices.front() + more;
 }
 
+/// How many rows are rounded, and what that means for the scores.
+std::string PlanReport::error_line() const {
+  const std::string score = setup.plan.arithmetic.metric == Metric::kDot ? "dot product" : "cosine";
+  const std::int64_t queries = rounded_rows(setup.surveys.queries);
+  const std::int64_t items = rounded_rows(setup.surveys.items);
+  std::string text =
+      "every " + score + " within " + error_text(setup.plan.error_bound) + " of the true one; ";
+  if (queries + items == 0) return text + "all rows are exact, and so are equal scores";
+  return text + std::to_string(queries) + " queries and " + std::to_string(items) +
+         " items are rounded, the others are exact";
+}
+
 std::string PlanReport::rows_text() const {
   const CanonicalizationCounts sum = counts();
   std::string text = std::to_string(setup.surveys.queries.counts.zero_rows) + " queries and " +
@@ -199,9 +219,7 @@ std::string PlanReport::to_text() const {
   text += "tiles     " + number(plan.grid.count()) + " of " + number(plan.grid.tile().queries) +
           " x " + number(plan.grid.tile().items) + " in " + number(std::ssize(plan.parts)) +
           " parts\n";
-  text += std::string("error     every ") +
-          (plan.arithmetic.metric == Metric::kDot ? "dot product" : "cosine") + " within " +
-          error_text(plan.error_bound) + " of the true one\n";
+  text += "error     " + error_line() + "\n";
   text += "rows      " + rows_text() + "\n";
   text += "ranks     " + number(ranks) + " with " + number(setup.resources.threads) +
           (setup.resources.threads == 1 ? " thread" : " threads") + ", chunks of " +

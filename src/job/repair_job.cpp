@@ -61,6 +61,7 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
   }
   damaged.plan_json = read_text(calls, damaged.folder + "/PLAN.json");
   damaged.whole = verdict.damage.empty();
+  if (!damaged.whole) require_arithmetic(damaged.folder, damaged.info.arithmetic_version);
   sort_damage(verdict, damaged);
   return damaged;
 }

@@ -51,7 +51,7 @@ TEST(BlocksMode, WritesNoMatrixAndIsComplete) {
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
 
   const auto files = bench.files();
-  EXPECT_TRUE(files.contains("parts/part-00000.terms"));
+  EXPECT_TRUE(files.contains("parts/part-00000.partials"));
   EXPECT_FALSE(files.contains("parts/part-00000.h5"));
   EXPECT_TRUE(look(bench).damage.empty());
   EXPECT_NE(error_of([&] {
@@ -85,14 +85,14 @@ TEST(DamagedPartials, AreFoundAndRepaired) {
     bench.config.mode = mode;
     ASSERT_EQ(bench.run(), 0) << bench.sentence;
     const auto published = bench.files();
-    flip(bench.version() + "/parts/part-00001.terms", 1'000);
+    flip(bench.version() + "/parts/part-00001.partials", 1'000);
     const Verdict verdict = look(bench);
 
     Log log({.level = LogLevel::kError});
     run_repair(bench.config, {bench.mpi, calls, log});
 
     EXPECT_TRUE(std::ranges::any_of(verdict.damage, [](const Damage& damage) {
-      return damage.file == "parts/part-00001.terms" && damage.tile;
+      return damage.file == "parts/part-00001.partials" && damage.tile;
     }));
     EXPECT_EQ(bench.files(), published);
     EXPECT_TRUE(look(bench).damage.empty());
@@ -106,9 +106,9 @@ TEST(DamagedPartials, ThatAreConsistentDoNotMatchTheirCosines) {
   JobBench other;
   other.config.softmax_scale = 19.0;
   ASSERT_EQ(other.run(), 0) << other.sentence;
-  const std::string path = bench.version() + "/parts/part-00002.terms";
+  const std::string path = bench.version() + "/parts/part-00002.partials";
   std::filesystem::remove(path);
-  std::filesystem::copy_file(other.version() + "/parts/part-00002.terms", path);
+  std::filesystem::copy_file(other.version() + "/parts/part-00002.partials", path);
 
   const Verdict verdict = look(bench);
 

@@ -61,7 +61,7 @@ TEST(DotJob, IntegersGiveIntegers) {
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
   const auto matrix = job.matrix();
-  EXPECT_EQ(matrix, job.wanted(kDotIntegers));
+  EXPECT_EQ(matrix, job.wanted(kDotQ26));
   EXPECT_TRUE(std::ranges::all_of(matrix, [](float v) { return v == std::trunc(v); }));
   EXPECT_GT(*std::ranges::max_element(matrix), 100.0f);
   EXPECT_EQ(job.verdict(), "whole");
@@ -75,7 +75,7 @@ TEST(DotJob, TheBestOfIntegersAreAStableSortWithTrueTies) {
 
   ASSERT_EQ(job.run(), 0) << job.sentence;
 
-  const auto matrix = job.wanted(kDotIntegers);
+  const auto matrix = job.wanted(kDotQ26);
   std::vector<std::int64_t> items;
   std::vector<float> scores;
   PairFileReader::open(calls, job.config.output)->read({0, 90}, items, scores);

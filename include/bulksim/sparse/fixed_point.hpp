@@ -42,6 +42,9 @@ namespace bulksim {
 
 /// Incremented when any bit of a result may change; part of every plan.
 inline constexpr int kArithmeticVersion = 3;
+/// Results of this version can be read and verified by their digests, but not recomputed: its
+/// scores were not divided by the lengths of the quantized rows.
+inline constexpr int kOldArithmeticVersion = 2;
 
 /// What a score is. It determines the scale of a row and nothing else.
 enum class Metric { kCosine, kDot };

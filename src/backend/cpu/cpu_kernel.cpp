@@ -41,7 +41,7 @@ KernelVariants variants() {
 }
 
 KernelFunctions functions() {
-  return {kLanes, stream, variants<AnyScores>(), variants<NonNegativeCosines>()};
+  return {kLanes, stream, variants<ExactScores<0>>(), variants<NonNegativeCosines>()};
 }
 
 }  // namespace HWY_NAMESPACE

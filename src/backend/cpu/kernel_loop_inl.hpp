@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -224,7 +225,7 @@ HWY_INLINE std::int64_t run_query(const BlockTask& task, std::int64_t row, float
                        (!kCompresses || parted.dense >= kDenseRow);
   const LastPass pass{sums,        block.dense(),  scratch.dense(), parted.dense, task.column_sums,
                       query_scale, block.scales(), !is_full,        query.empty()};
-  if (may_exceed(parted, query_scale, block)) {
+  if (!std::is_same_v<Scores, typename Scores::Exact> && may_exceed(parted, query_scale, block)) {
     return finish_query<typename Scores::Exact, kIdentities, kPartials>(task, pass, parted, out,
                                                                         partials);
   }

@@ -68,9 +68,6 @@ HWY_INLINE Group multiply(std::int32_t weight, const std::int32_t* values) {
   return {hn::MulEven(even, w), hn::MulEven(odd, w)};
 }
 
-using Floats = hn::CappedTag<float, 2 * kLanes>;
-using FloatVector = hn::Vec<Floats>;
-
 using Halves = hn::Rebind<float, Sums>;
 using HalfVector = hn::Vec<Halves>;
 
@@ -105,9 +102,10 @@ struct Scale {
   const double* items;  ///< by item of the block
 };
 
-/// Scores by definition, of accumulators that start at kStart.
+/// Scores of any kind, by definition, of accumulators that start at kStart.
 template <std::int64_t kStart>
 struct ExactScores {
+  using Exact = ExactScores;
   static constexpr std::int64_t kZero = kStart;
   static constexpr float kLeast = -1.0f;
   static constexpr double kUnit = 1.0;
@@ -118,11 +116,6 @@ struct ExactScores {
     const auto score = hn::Mul(hn::ConvertTo(Doubles(), integers), scales);
     return hn::Add(hn::DemoteTo(d, score), hn::Zero(d));
   }
-};
-
-/// Scores of any kind.
-struct AnyScores : ExactScores<0> {
-  using Exact = ExactScores<0>;
 };
 
 /// Cosines in Q26 of rows without negative values. Accumulators start at the bits of the float64 1,

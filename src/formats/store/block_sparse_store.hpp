@@ -18,10 +18,10 @@ namespace bulksim {
 //
 //   bytes 0 .. 4095         a header with the position, size and CRC32C of everything below, in the
 //                           user block, which HDF5 ignores: a store is read without HDF5
-//   /frames                 the row blocks, one after the other
-//   /frame_offsets          int64[row blocks + 1]: bytes [offsets[f], offsets[f + 1]) are block f
-//   /frame_digests          uint64[row blocks, 2]: XXH3-128 of its canonical rows
-//   /frame_nnz              int64[row blocks]
+//   /row_blocks             the row blocks, one after the other
+//   /row_block_offsets      int64[row blocks + 1]: bytes [offsets[b], offsets[b + 1]) are block b
+//   /row_block_digests      uint64[row blocks, 2]: XXH3-128 of its canonical rows
+//   /row_block_nnz          int64[row blocks]
 //   /id_offsets, /id_bytes  ids of the rows, if there are any: that of row r is the bytes
 //                           [offsets[r], offsets[r + 1])
 //   /term_offsets, /term_bytes   terms of the columns, in the same way

@@ -140,7 +140,7 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
   using enum h5::Element;
   const auto row_blocks = survey_.row_block_digests.size();
   ArrayPlace& rows = header.arrays[static_cast<std::size_t>(kRowBlocks)];
-  rows = {h5::create_array(layout_->file, "frames", kByte,
+  rows = {h5::create_array(layout_->file, "row_blocks", kByte,
                            {static_cast<hsize_t>(row_block_offsets_.back())}),
           row_block_offsets_.back(), 0, 1};
   if (rows.at != h5::kArraysAt) {
@@ -149,13 +149,17 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
                                          std::to_string(h5::kArraysAt));
   }
   std::vector<NewArray> arrays{
-      {kRowBlockOffsets, "frame_offsets", kInt64, {row_blocks + 1}, bytes_of(row_block_offsets_)},
+      {kRowBlockOffsets,
+       "row_block_offsets",
+       kInt64,
+       {row_blocks + 1},
+       bytes_of(row_block_offsets_)},
       {kRowBlockDigests,
-       "frame_digests",
+       "row_block_digests",
        kUint64,
        {row_blocks, 2},
        bytes_of(survey_.row_block_digests)},
-      {kRowBlockNnz, "frame_nnz", kInt64, {row_blocks}, bytes_of(survey_.row_block_nnz)}};
+      {kRowBlockNnz, "row_block_nnz", kInt64, {row_blocks}, bytes_of(survey_.row_block_nnz)}};
   add_texts(store_info.ids, {kIdOffsets, kIdBytes}, {"id_offsets", "id_bytes"}, arrays);
   add_texts(store_info.terms, {kTermOffsets, kTermBytes}, {"term_offsets", "term_bytes"}, arrays);
   for (const NewArray& array : arrays) {

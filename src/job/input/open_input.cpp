@@ -79,7 +79,7 @@ std::unique_ptr<MatrixSource> open_input(FileCalls& calls, const std::string& pr
   if (counts.all_canonical()) return source;
   throw Error(ExitCode::kDataError, "'" + name +
                                         "' was imported from rows that were not canonical (" +
-                                        counts.text() + "), and --strict refuses that");
+                                        counts.text() + "), which --strict does not accept");
 }
 
 }  // namespace bulksim

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "bulksim/sparse/row_survey.hpp"
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
 #include "formats/format_table.hpp"
@@ -16,17 +15,21 @@ namespace {
 MatrixDescription describe_store(FileCalls& calls, const std::string& path) {
   const auto store = open_block_sparse_store(calls, path, path);
   const RowSurvey& survey = *store->survey();
-  return {store->info(), survey.longest_row, survey.counts, read_store_sizes(calls, path)};
+  return {store->info(), survey.longest_row, survey.rounding, survey.counts,
+          read_store_sizes(calls, path)};
 }
 
 MatrixDescription describe_stream(FileCalls& calls, const std::string& path) {
   const auto stream = open_rows(calls, path, {});
   MatrixDescription matrix;
+  RoundingInfo rounding;
   std::int64_t row = 0;
   for (CsrMatrix rows; stream->next(rows); row += rows.rows()) {
     matrix.counts += canonicalize(rows, Irregular::kAccept, path, row);
     matrix.longest_row = std::max(matrix.longest_row, longest_row(rows.view()));
+    rounding += rounding_info(rows.view());
   }
+  matrix.rounding = rounding;
   matrix.info = stream->info();
   return matrix;
 }
@@ -65,6 +68,7 @@ std::string MatrixDescription::to_json() const {
       .add("explicit_zeros", counts.explicit_zeros)
       .add("ids", info.has_ids)
       .add("vocabulary", nullptr);
+  if (rounding) json.add("exact_rows", rounding->exact_rows);
   if (info.vocabulary) json.add("vocabulary", info.vocabulary->hex());
   if (sizes) {
     json.add("bytes", JsonObject()
@@ -86,7 +90,9 @@ std::string MatrixDescription::to_text() const {
                      formatted("%.2f", mean) + " per row, at most " + number(longest_row) + ")\n";
   text += number(counts.zero_rows) + " empty rows, " + number(counts.unsorted_rows) +
           " unsorted, " + number(counts.duplicates) + " duplicates, " +
-          number(counts.explicit_zeros) + " explicit zeros\n";
+          number(counts.explicit_zeros) + " explicit zeros";
+  if (rounding) text += ", " + number(rounding->exact_rows) + " exact (integers times 2^e)";
+  text += "\n";
   text +=
       std::string("rows ") + (info.has_ids ? "have ids" : "have no ids") + ", columns " +
       (info.vocabulary ? "have terms (digest " + info.vocabulary->hex() + ")" : "have no terms") +

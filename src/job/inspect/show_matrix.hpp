@@ -7,6 +7,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "bulksim/sparse/row_survey.hpp"
 #include "formats/store/block_sparse_store.hpp"
 
 namespace bulksim {
@@ -15,6 +16,7 @@ namespace bulksim {
 struct MatrixDescription {
   MatrixInfo info;
   std::int64_t longest_row = 0;
+  std::optional<RoundingInfo> rounding;  ///< none of a store of an older version
   CanonicalizationCounts counts;
   std::optional<StoreSizes> sizes;  ///< of a store
 

@@ -20,8 +20,8 @@ FileAttributes attributes_of(const Plan& plan) {
                             {"queries_content", plan.queries.hex()},
                             {"items_content", plan.items.hex()},
                             {"metric", metric_name(plan.arithmetic.metric)},
-                            {"arithmetic_version", std::int64_t{kArithmeticVersion}},
-                            {"grid_bits", std::int64_t{plan.arithmetic.bits}},
+                            {"arithmetic_version", std::int64_t{plan.arithmetic_version}},
+                            {"fraction_bits", std::int64_t{plan.arithmetic.bits}},
                             {"error_bound", plan.error_bound},
                             {"zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero"},
                             {"nan_cells", plan.nan_cells}};

@@ -31,7 +31,8 @@ struct Plan {
   Digest items;
   std::int64_t columns = 0;  ///< of both sides
   TileGrid grid;
-  std::vector<RowRange> parts;  ///< columns of tiles of each part file
+  std::vector<RowRange> parts;                  ///< columns of tiles of each part file
+  int arithmetic_version = kArithmeticVersion;  ///< that of an older program: results can be read
   FixedPoint arithmetic;
   double error_bound = 0.0;  ///< proven, for any pair of these rows; absolute
   ValueType value_type = ValueType::kFloat32;
@@ -55,7 +56,7 @@ struct Plan {
 
   /// Canonical form: the same plan has the same text.
   std::string to_json() const;
-  /// Throws Error (65) on anything but the text of a plan of this version.
+  /// Throws Error (65) on anything but the text of a plan of this arithmetic version or version 2.
   static Plan from_json(const std::string& text);
   /// XXH3-128 of `to_json()`.
   Digest id() const;

@@ -81,8 +81,18 @@ std::optional<IdInfo> ids_in(const JsonReader& json, const std::string& side) {
                 json.integer(side + "/ids/bytes")};
 }
 
+const char* bits_key(int arithmetic_version) {
+  return arithmetic_version == kOldArithmeticVersion ? "grid_bits" : "fraction_bits";
+}
+
 Plan plan_in(const JsonReader& json) {
   Plan plan;
+  plan.arithmetic_version = static_cast<int>(json.integer("arithmetic_version"));
+  if (plan.arithmetic_version != kOldArithmeticVersion &&
+      plan.arithmetic_version != kArithmeticVersion) {
+    throw Error(ExitCode::kDataError,
+                "arithmetic version " + std::to_string(plan.arithmetic_version) + " is unknown");
+  }
   plan.queries = Digest::from_hex(json.text("queries/content"));
   plan.items = Digest::from_hex(json.text("items/content"));
   plan.columns = json.integer("columns");
@@ -91,7 +101,7 @@ Plan plan_in(const JsonReader& json) {
   const std::int64_t parts = json.size("parts");
   for (std::int64_t part = 0; part < parts; ++part)
     plan.parts.push_back(range_in(json, "parts/" + std::to_string(part)));
-  plan.arithmetic.bits = static_cast<int>(json.integer("grid_bits"));
+  plan.arithmetic.bits = static_cast<int>(json.integer(bits_key(plan.arithmetic_version)));
   if (json.text("metric") == "dot") plan.arithmetic.metric = Metric::kDot;
   if (json.text("dtype") == "float16") plan.value_type = ValueType::kFloat16;
   plan.error_bound = json.number("error_bound");
@@ -116,7 +126,7 @@ std::string metric_name(Metric metric) {
 std::string Plan::to_json() const {
   JsonObject json;
   json.add("format", 1)
-      .add("arithmetic_version", kArithmeticVersion)
+      .add("arithmetic_version", arithmetic_version)
       .add("metric", metric_name(arithmetic.metric))
       .add("mode", filter                  ? "pairs"
                    : mode == Mode::kBlocks ? "blocks"
@@ -134,7 +144,7 @@ std::string Plan::to_json() const {
     part_columns.add(range_json(part));
   json.add("zero_rows", zero_rows == ZeroRows::kNan ? "nan" : "zero")
       .add("nan_cells", nan_cells)
-      .add("grid_bits", arithmetic.bits)
+      .add(bits_key(arithmetic_version), arithmetic.bits)
       .add("error_bound", error_bound)
       .add("tile", JsonObject().add("queries", grid.tile().queries).add("items", grid.tile().items))
       .add("parts", part_columns);

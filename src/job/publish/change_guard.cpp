@@ -19,14 +19,21 @@ struct Before {
   std::int64_t zero_rows = 0;
 };
 
-/// The inputs in the report of the current version; none when there is no version to compare with,
-/// or its report is incomplete.
-std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) {
+/// A JSON file of the current version; none when there is no version to compare with, or no file.
+std::optional<JsonReader> file_before(const RunDirectory& run, const std::string& name,
+                                      FileCalls& calls) {
   if (run.form() != OutputForm::kVersions) return std::nullopt;
   const std::string version = current_version(calls, run.output());
-  const std::string report = run.output() + "/versions/" + version + "/report.json";
-  if (version.empty() || !exists(calls, report)) return std::nullopt;
-  const JsonReader json = JsonReader::parse_or_empty(read_text(calls, report));
+  const std::string path = run.output() + "/versions/" + version + "/" + name;
+  if (version.empty() || !exists(calls, path)) return std::nullopt;
+  return JsonReader::parse_or_empty(read_text(calls, path));
+}
+
+/// The inputs of the current version; none if its report is missing or incomplete.
+std::optional<Before> version_before(const RunDirectory& run, FileCalls& calls) {
+  const auto report = file_before(run, "report.json", calls);
+  if (!report) return std::nullopt;
+  const JsonReader& json = *report;
   const auto items = json.find_integer("items/rows");
   const auto queries = json.find_integer("queries/rows");
   const auto zero_items = json.find_integer("items/zero_rows");
@@ -59,6 +66,18 @@ std::int64_t count_all_outside(const Publication& publication, FileCalls& calls)
 }
 
 }  // namespace
+
+void log_arithmetic_change(const JobConfig& config, const RunDirectory& run, FileCalls& calls,
+                           Log& log) {
+  if (config.guard != Guard::kOn) return;
+  const auto plan = file_before(run, "PLAN.json", calls);
+  const auto version = plan ? plan->find_integer("arithmetic_version") : std::nullopt;
+  if (!version || *version == kArithmeticVersion) return;
+  log.info("arithmetic", "the previous version was computed with arithmetic version " +
+                             std::to_string(*version) + ", this one with version " +
+                             std::to_string(kArithmeticVersion) +
+                             ": scores differ within the error bounds of both");
+}
 
 void check_guard(const Publication& publication, const RunDirectory& run, FileCalls& calls) {
   if (publication.config.guard != Guard::kOn) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bulksim/core/file.hpp"
+#include "core/run/log.hpp"
 #include "job/publish/publication.hpp"
 #include "storage/run/run_directory.hpp"
 
@@ -12,7 +13,12 @@ namespace bulksim {
 void check_guard_of_inputs(const JobConfig& config, const Plan& plan, std::int64_t zero_rows,
                            const RunDirectory& run, FileCalls& calls);
 
-/// The same, and throws for values that are not scores.
+/// With --guard, logs that the previous version was computed with another version of the
+/// arithmetic.
+void log_arithmetic_change(const JobConfig& config, const RunDirectory& run, FileCalls& calls,
+                           Log& log);
+
+/// The same as `check_guard_of_inputs`, and throws for values that are not scores.
 void check_guard(const Publication& publication, const RunDirectory& run, FileCalls& calls);
 
 }  // namespace bulksim

@@ -87,6 +87,20 @@ void log_irregular(const Surveys& surveys, Log& log) {
             {"explicit_zeros", counts.explicit_zeros}});
 }
 
+/// Logs which stores had to be read for what newer ones carry.
+void log_old_stores(const SourcePair& inputs, Log& log) {
+  std::string before;
+  for (const MatrixSource* source : {inputs.queries.get(), inputs.items.get()}) {
+    const std::string& path = source->info().path;
+    if (source->survey() == nullptr || source->survey()->rounding || path == before) continue;
+    before = path;
+    log.info("old_store",
+             "'" + path +
+                 "' was written by an older version and does not record how many of its "
+                 "rows are exact: they were surveyed again; import it again to avoid this");
+  }
+}
+
 void log_devices(const std::vector<std::string>& devices, Log& log) {
   if (devices.empty()) return;
   const std::string others =
@@ -159,6 +173,7 @@ void log_plan(const RunSetup& setup, Log& log) {
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
   log_irregular(setup.surveys, log);
+  log_old_stores(setup.inputs, log);
   log_devices(setup.devices.all, log);
   log.detail(
       "memory",

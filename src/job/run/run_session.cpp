@@ -5,6 +5,7 @@
 
 #include "comm/collective_error.hpp"
 #include "job/input/row_ids.hpp"
+#include "job/publish/change_guard.hpp"
 #include "job/publish/publication.hpp"
 #include "job/publish/retention.hpp"
 #include "job/run/metrics.hpp"
@@ -89,6 +90,7 @@ std::string RunSession::publish(const std::function<std::string()>& publish_as_r
     if (comm().rank() != 0) return;
     timer.end();
     if (lease) lease->set_phase("publish");
+    log_arithmetic_change(config, *directory, context.calls, context.log);
     result = publish_as_rank_0();
     retire_old_versions(config, *directory, context);
   });

@@ -23,7 +23,7 @@ constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proport
 struct Rows {
   CsrMatrix values;
   QuantizedRows quantized;
-  std::vector<double> norms;
+  std::vector<RowLength> lengths;
 };
 
 /// Reads rows of an input in canonical form.
@@ -40,12 +40,8 @@ class CanonicalReader {
     source_.read(range, rows.values);
     canonicalize(rows.values, Irregular::kAccept, path(), range.begin);
     const CsrView view = rows.values.view();
-    for (std::int64_t row = 0; row < view.rows(); ++row) {
-      double squares = 0.0;
-      for (const double value : view.values_of(row))
-        squares += value * value;
-      rows.norms.push_back(std::sqrt(squares));
-    }
+    for (std::int64_t row = 0; row < view.rows(); ++row)
+      rows.lengths.push_back(row_length(view.values_of(row)));
     append_quantized_rows(view, arithmetic_, rows.quantized);
     return rows;
   }
@@ -67,25 +63,30 @@ class CanonicalReader {
   FixedPoint arithmetic_;
 };
 
-/// From the values as stored in the inputs.
+/// From the values as stored in the inputs; for cosines they are scaled by powers of two, so that
+/// no product overflows.
 double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std::int64_t i,
                      Metric metric) {
   const auto q_columns = queries.values.view().columns_of(q);
   const auto q_values = queries.values.view().values_of(q);
   const auto i_columns = items.values.view().columns_of(i);
   const auto i_values = items.values.view().values_of(i);
+  const bool is_cosine = metric == Metric::kCosine;
+  const int q_exponent = is_cosine ? queries.lengths[q].exponent : 0;
+  const int i_exponent = is_cosine ? items.lengths[i].exponent : 0;
   double sum = 0.0;
   for (std::size_t a = 0, b = 0; a < q_columns.size() && b < i_columns.size();) {
     if (q_columns[a] == i_columns[b]) {
-      sum += q_values[a++] * i_values[b++];
+      sum += times_power_of_two(q_values[a++], -q_exponent) *
+             times_power_of_two(i_values[b++], -i_exponent);
     } else if (q_columns[a] < i_columns[b]) {
       ++a;
     } else {
       ++b;
     }
   }
-  if (metric == Metric::kDot) return sum;
-  const double norms = queries.norms[q] * items.norms[i];
+  if (!is_cosine) return sum;
+  const double norms = queries.lengths[q].norm * items.lengths[i].norm;
   return norms > 0 ? sum / norms : 0.0;
 }
 
@@ -158,6 +159,16 @@ void require_content(const MatrixSource& source, const Digest& content, const Di
   throw Error(
       ExitCode::kDataError,
       "'" + source.info().path + "' does not contain the rows from which this result was computed");
+}
+
+void require_arithmetic(const std::string& path, std::int64_t version) {
+  if (version == kArithmeticVersion) return;
+  throw Error(
+      ExitCode::kDataError,
+      "'" + path + "' was computed with arithmetic version " + std::to_string(version) +
+          ", and this program computes with version " + std::to_string(kArithmeticVersion) +
+          ": its digests can be verified, its values not computed again; run bulksim compute "
+          "for a new result");
 }
 
 void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& inputs,

@@ -56,7 +56,8 @@ PairRecomputation::PairRecomputation(const PairFileReader& reader,
     if (name == "queries_content" && text != nullptr) query_content_ = Digest::from_hex(*text);
     if (name == "items_content" && text != nullptr) item_content_ = Digest::from_hex(*text);
     if (name == "metric" && text != nullptr && *text == "dot") arithmetic_.metric = Metric::kDot;
-    if (name == "grid_bits" && number != nullptr) arithmetic_.bits = static_cast<int>(*number);
+    if (name == "fraction_bits" && number != nullptr) arithmetic_.bits = static_cast<int>(*number);
+    if (name == "arithmetic_version" && number != nullptr) arithmetic_version_ = *number;
   }
   const std::int64_t queries = reader.shape().queries;
   const std::int64_t computed = std::min(kQueriesComputed, queries);

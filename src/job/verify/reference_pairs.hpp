@@ -27,6 +27,7 @@ class PairRecomputation {
   /// Without a filter, missing pairs are not noticed. The reader must outlive this object.
   PairRecomputation(const PairFileReader& reader, std::optional<PairFilterSpec> filter);
 
+  std::int64_t arithmetic_version() const { return arithmetic_version_; }  ///< of the result
   bool wants(std::int64_t query) const;
   /// Records the pairs of a chosen query.
   void note(PairRow row);
@@ -43,6 +44,7 @@ class PairRecomputation {
 
   std::optional<PairFilterSpec> filter_;
   FixedPoint arithmetic_;
+  std::int64_t arithmetic_version_ = 0;
   Digest query_content_;
   Digest item_content_;
   std::vector<PairRow> rows_;  // pairs by item

@@ -25,6 +25,7 @@ struct ResultInfo {
   std::int64_t group = 1;       ///< tiles per digest
   bool has_nan_rows = false;    ///< cells of empty rows are NaN
   std::int64_t nan_cells = 0;   ///< the number of such cells
+  int arithmetic_version = kArithmeticVersion;
   FixedPoint arithmetic;
   ValueType value_type = ValueType::kFloat32;
   double error_bound = 0.0;
@@ -45,7 +46,7 @@ ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdi
 void verify_tiles(FileCalls& calls, const ResultInfo& info, int threads, Verdict& verdict);
 
 /// Checks the partials of the block sums: recomputes some of them from the cosines of their tile,
-/// and the block sums from the partials.
+/// and the block sums from the partials; those of an older arithmetic by their digests only.
 void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& folder,
                    Verdict& verdict);
 
@@ -66,6 +67,10 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
 /// False when HDF5 crashes on a damaged file: a child process opens it first. Must be called before
 /// other threads are started.
 bool survives_opening(FileCalls& calls, const std::string& path);
+
+/// Throws Error (65) if a result was computed with another version of the arithmetic, so that its
+/// values cannot be computed again.
+void require_arithmetic(const std::string& path, std::int64_t version);
 
 /// The damage of a tile, with its position.
 Damage damaged_tile(const ResultInfo& info, TileId tile, const std::string& what);

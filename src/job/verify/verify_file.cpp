@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 16> kAttributeOrder{
     "complete",        "tile_queries",     "tile_items",      "plan",
     "queries_content", "items_content",    "metric",          "arithmetic_version",
-    "grid_bits",       "error_bound",      "zero_rows",       "nan_cells",
+    "fraction_bits",   "error_bound",      "zero_rows",       "nan_cells",
     "vocabulary",      "query_ids_digest", "item_ids_digest", "tile_index"};
 
 template <class T>
@@ -46,7 +46,10 @@ bool has_its_ids(const SimilarityReader& reader) {
 
 FileAttributes in_order(FileAttributes attributes) {
   const auto place = [](const auto& attribute) {
-    return std::find(kAttributeOrder.begin(), kAttributeOrder.end(), attribute.first) -
+    // the name in results of the older arithmetic
+    const std::string_view name =
+        attribute.first == "grid_bits" ? "fraction_bits" : std::string_view(attribute.first);
+    return std::find(kAttributeOrder.begin(), kAttributeOrder.end(), name) -
            kAttributeOrder.begin();
   };
   std::stable_sort(attributes.begin(), attributes.end(),
@@ -98,8 +101,10 @@ ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdi
     info.grid = reader.grid();
     info.queries = Digest::from_hex(text_of(reader.attributes(), "queries_content"));
     info.items = Digest::from_hex(text_of(reader.attributes(), "items_content"));
+    info.arithmetic_version =
+        static_cast<int>(value_of<std::int64_t>(reader.attributes(), "arithmetic_version"));
     info.arithmetic.bits =
-        static_cast<int>(value_of<std::int64_t>(reader.attributes(), "grid_bits"));
+        static_cast<int>(value_of<std::int64_t>(reader.attributes(), "fraction_bits"));
     if (text_of(reader.attributes(), "metric") == "dot") info.arithmetic.metric = Metric::kDot;
     info.value_type = reader.value_type();
     info.error_bound = value_of<double>(reader.attributes(), "error_bound");

@@ -74,6 +74,7 @@ void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filte
         if (recomputation.wants(query)) recomputation.note(std::move(row));
       });
   if (inputs == nullptr) return;
+  require_arithmetic(verdict.path, recomputation.arithmetic_version());
   verdict.cells += recomputation.run(
       *inputs, [&](std::int64_t query, const std::string& what) { faults.add(query, what); });
 }

@@ -20,7 +20,7 @@ constexpr std::uint64_t kRowsOfATile = 2;  // recomputed in each tile
 
 Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& what) {
   Damage damage = damaged_tile(info, tile, what);
-  damage.file = partial_file_name(*damage.part);
+  damage.file = partial_file_name(*damage.part, info.arithmetic_version);
   return damage;
 }
 
@@ -86,7 +86,7 @@ std::vector<std::int64_t> look_at_partials(PartialFiles& partials, TileFiles& ti
     whole.push_back(number);
     // partials cannot be recomputed from rounded float16 values
     if (!info.parts.has_matrix() || info.value_type != ValueType::kFloat32 ||
-        damaged.contains(tile)) {
+        info.arithmetic_version != kArithmeticVersion || damaged.contains(tile)) {
       continue;
     }
     partials.read(tile, some);
@@ -106,6 +106,7 @@ void verify_blocks(FileCalls& calls, const ResultInfo& info, const std::string& 
                         TileAccess::kRead);
   TileFiles tiles(calls, info.grid, info.parts.paths, info.parts.layouts, TileAccess::kRead);
   const auto whole = look_at_partials(partials, tiles, info, verdict);
+  if (info.arithmetic_version != kArithmeticVersion) return;
   const bool known_damage = std::ranges::any_of(
       verdict.damage, [](const Damage& damage) { return damage.file == "similarity.h5"; });
   if (known_damage || std::ssize(whole) != info.grid.count()) return;

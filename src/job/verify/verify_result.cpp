@@ -100,6 +100,7 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   if (info.parts.has_matrix()) verify_tiles(calls, info, options.threads, verdict);
   if (info.parts.has_partials()) verify_blocks(calls, info, folder, verdict);
   if (!options.against_items.empty()) {
+    require_arithmetic(verdict.path, info.arithmetic_version);
     const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
     verify_against(calls, info, open_against(calls, options, imports.path(), log), verdict);
   }

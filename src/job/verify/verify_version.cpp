@@ -39,6 +39,9 @@ class VersionCheck {
   void find_unexpected_files(const std::string& below);
   bool has_size(const std::string& name, std::int64_t bytes);
   ResultInfo info();
+  std::string partial_name(std::size_t part) const {
+    return partial_file_name(part, plan_->arithmetic_version);
+  }
   void damage(const std::string& file, const std::string& what) {
     verdict_.damage.push_back({file, what});
   }
@@ -101,7 +104,7 @@ std::vector<ManifestFile> VersionCheck::expected_files() const {
     if (plan_->has_matrix()) {
       files.push_back({part_file_name(part), layout.file_bytes, layout.data_offset, {}});
     }
-    if (plan_->softmax_scale) files.push_back({partial_file_name(part), 0, 0, {}});
+    if (plan_->softmax_scale) files.push_back({partial_name(part), 0, 0, {}});
   }
   for (const char* name : {"PLAN.json", "similarity.h5", "tiles.idx"})
     files.push_back({name, 0, 0, {}});
@@ -181,6 +184,7 @@ ResultInfo VersionCheck::info() {
   ResultInfo info;
   if (!plan_) return info;
   info.grid = plan_->grid;
+  info.arithmetic_version = plan_->arithmetic_version;
   info.arithmetic = plan_->arithmetic;
   info.filter = plan_->filter;
   info.value_type = plan_->value_type;
@@ -203,9 +207,9 @@ ResultInfo VersionCheck::info() {
     }
     if (plan_->softmax_scale) {
       info.parts.partials.push_back(
-          expect(partial_file_name(part), partial_file_bytes(plan_->grid, layout)));
+          expect(partial_name(part), partial_file_bytes(plan_->grid, layout)));
     }
-    info.names.push_back(plan_->has_matrix() ? part_file_name(part) : partial_file_name(part));
+    info.names.push_back(plan_->has_matrix() ? part_file_name(part) : partial_name(part));
   }
   try {
     info.digests = decode_tile_index(read_text(calls_, folder_ + "/tiles.idx"));

@@ -11,7 +11,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr char kMagic[8] = {'B', 'S', 'P', 'R', 'U', 'N', '0', '1'};
+constexpr char kMagic[8] = {'B', 'S', 'P', 'S', 'E', 'G', '0', '1'};
 constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
 
 struct SegmentHeader {

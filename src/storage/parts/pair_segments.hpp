@@ -41,7 +41,7 @@ struct PairSegmentPlace {
 /// An append-only file of segments. Any thread may append.
 ///
 ///   segment:
-///    0 magic "BSPRUN01"   8 plan (low half)   16 tile   24 rows   32 pairs
+///    0 magic "BSPSEG01"   8 plan (low half)   16 tile   24 rows   32 pairs
 ///   40 XXH3-128 of what follows (high, low)   56 zeros  60 CRC32C of bytes 0 to 59
 ///   64 counts (uint32)   items (uint32)   scores (float32)
 ///

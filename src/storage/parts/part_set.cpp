@@ -10,9 +10,10 @@ std::string part_file_name(std::size_t part) {
   return name;
 }
 
-std::string partial_file_name(std::size_t part) {
+std::string partial_file_name(std::size_t part, int arithmetic_version) {
   char name[64];
-  std::snprintf(name, sizeof name, "parts/part-%05zu.terms", part);
+  std::snprintf(name, sizeof name, "parts/part-%05zu.%s", part,
+                arithmetic_version == kOldArithmeticVersion ? "terms" : "partials");
   return name;
 }
 

@@ -20,7 +20,7 @@ static_assert(sizeof(Head) == kPartialHeadBytes);
 
 Head head_of(const TileGrid& grid, const PartLayout& layout) {
   std::int64_t magic = 0;
-  std::memcpy(&magic, "BSTERMS1", sizeof magic);
+  std::memcpy(&magic, "BSSOFTM1", sizeof magic);
   return {magic, grid.tile().queries, grid.tile().items, layout.tile_columns.size()};
 }
 

@@ -53,10 +53,10 @@ struct BlockState {
 };
 
 /// The scheduler of one host thread.
-class Machine {
+class Scheduler {
  public:
   // A thread of the kernel that creates a variable must not free what another has seen.
-  Machine() { variables_.reserve(kSharedVariables); }
+  Scheduler() { variables_.reserve(kSharedVariables); }
   void run(const Launch& launch, const std::function<void()>& body);
   unsigned barrier(bool predicate, Site site);
   std::uint64_t warp_operation(const WarpCall& call);
@@ -102,6 +102,6 @@ class Machine {
 };
 
 /// The scheduler of this host thread.
-Machine& machine();
+Scheduler& scheduler();
 
 }  // namespace bulksim::emulator

@@ -7,7 +7,7 @@
 
 namespace bulksim::emulator {
 
-unsigned Machine::barrier(bool predicate, Site site) {
+unsigned Scheduler::barrier(bool predicate, Site site) {
   if (live_ != threads_) fail(site, "__syncthreads after a thread has left the kernel");
   for (unsigned i = 0; i < threads_ && at_barrier_ > 0; ++i) {
     const Thread& other = state_->threads[i];
@@ -33,7 +33,7 @@ unsigned Machine::barrier(bool predicate, Site site) {
   return barrier_result_;
 }
 
-void Machine::check_call(const Warp& warp, const WarpCall& call) {
+void Scheduler::check_call(const Warp& warp, const WarpCall& call) {
   const unsigned lane = current_->place.lane;
   if ((call.mask >> lane & 1U) == 0)
     fail(call.site, "the mask does not contain the lane that calls");
@@ -51,7 +51,7 @@ void Machine::check_call(const Warp& warp, const WarpCall& call) {
   }
 }
 
-void Machine::complete(Warp& warp, unsigned mask) {
+void Scheduler::complete(Warp& warp, unsigned mask) {
   std::uint64_t values[kWarpSize] = {};
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     if (mask >> lane & 1U) values[lane] = warp.lanes[lane].call.value;
@@ -65,7 +65,7 @@ void Machine::complete(Warp& warp, unsigned mask) {
   }
 }
 
-std::uint64_t Machine::warp_operation(const WarpCall& asked) {
+std::uint64_t Scheduler::warp_operation(const WarpCall& asked) {
   Thread& thread = *current_;
   Warp& warp = *thread.warp;
   WarpCall call = asked;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <climits>
+#include <cstring>
 
 #include "backend/cuda/kernels/device_functions.cuh"
 #include "backend/cuda/kernels/scores.hpp"
@@ -115,9 +116,17 @@ struct BlockScores {
   }
 };
 
-/// The bits of a float as an integer in the order of the numbers; its own inverse. No score is -0.
-__device__ inline int ordered(int bits) {
+/// The bits of a score as an integer in the order of the numbers, and back. No score is -0.
+__device__ inline int ordered_bits(float score) {
+  int bits = 0;
+  std::memcpy(&bits, &score, sizeof bits);
   return bits >= 0 ? bits : bits ^ 0x7FFFFFFF;
+}
+__device__ inline float from_ordered_bits(int bits) {
+  bits = bits >= 0 ? bits : bits ^ 0x7FFFFFFF;
+  float score = 0.0f;
+  std::memcpy(&score, &bits, sizeof score);
+  return score;
 }
 
 /// Largest score of the items that exist; at least one does.
@@ -128,10 +137,10 @@ __device__ inline float largest_score(const Team& team, const BlockScores& score
     const longlong2 sum = team.see(pair);
     float more = score(sum.x, 2 * pair);
     if (2 * pair + 1 < score.valid) more = fmaxf(more, score(sum.y, 2 * pair + 1));
-    const long long place = ordered(__float_as_int(more));
+    const long long place = ordered_bits(more);
     largest = place > largest ? place : largest;
   }
-  return __int_as_float(ordered(static_cast<int>(team.largest(largest))));
+  return from_ordered_bits(static_cast<int>(team.largest(largest)));
 }
 
 __device__ inline void store_pair(float* row, int pair, int width, bool even, float first,

@@ -1,5 +1,5 @@
 // Compiled without -fsanitize=thread, as fiber.cpp is.
-#include "emulator/device/machine.hpp"
+#include "emulator/device/scheduler.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,13 +9,13 @@
 namespace bulksim::emulator {
 
 template <class Sequence>
-void Machine::arrange(Sequence& sequence) {
+void Scheduler::arrange(Sequence& sequence) {
   if (settings().order == ThreadOrder::kRandom) {
     std::shuffle(sequence.begin(), sequence.end(), random_);
   }
 }
 
-void Machine::run(const Launch& launch, const std::function<void()>& body) {
+void Scheduler::run(const Launch& launch, const std::function<void()>& body) {
   launch_ = &launch;
   body_ = &body;
   failure_.clear();
@@ -39,7 +39,7 @@ void Machine::run(const Launch& launch, const std::function<void()>& body) {
   if (!failure_.empty()) throw Misuse(std::string(launch.kernel) + ": " + failure_);
 }
 
-void Machine::begin_block(std::uint64_t block) {
+void Scheduler::begin_block(std::uint64_t block) {
   const Launch& launch = *launch_;
   if (state_->threads.size() < threads_) state_->threads.resize(threads_);
   state_->warps.assign((threads_ + kWarpSize - 1) / kWarpSize, Warp{});
@@ -70,7 +70,7 @@ void Machine::begin_block(std::uint64_t block) {
   }
 }
 
-void Machine::run_block(std::uint64_t block) {
+void Scheduler::run_block(std::uint64_t block) {
   begin_block(block);
   release(&start_token_);
   while (live_ > 0 && failure_.empty()) {
@@ -87,37 +87,37 @@ void Machine::run_block(std::uint64_t block) {
   if (!failure_.empty()) unwind();
 }
 
-void Machine::resume(Thread& thread) {
+void Scheduler::resume(Thread& thread) {
   current_ = &thread;
   thread.fiber.resume();
   current_ = nullptr;
 }
 
-void Machine::unwind() {
+void Scheduler::unwind() {
   for (unsigned i = 0; i < threads_; ++i) {
     Thread& thread = state_->threads[i];
     if (thread.fiber.running()) resume(thread);
   }
 }
 
-void Machine::thread_main(void* argument) {
-  Machine& machine = *static_cast<Machine*>(argument);
-  Thread& thread = *machine.current_;
-  acquire(&machine.start_token_);
+void Scheduler::thread_main(void* argument) {
+  Scheduler& scheduler = *static_cast<Scheduler*>(argument);
+  Thread& thread = *scheduler.current_;
+  acquire(&scheduler.start_token_);
   try {
-    if (machine.failure_.empty()) (*machine.body_)();
-    if (machine.at_barrier_ > 0 && machine.failure_.empty()) {
-      machine.failure_ = "a thread left the kernel while others wait at __syncthreads";
+    if (scheduler.failure_.empty()) (*scheduler.body_)();
+    if (scheduler.at_barrier_ > 0 && scheduler.failure_.empty()) {
+      scheduler.failure_ = "a thread left the kernel while others wait at __syncthreads";
     }
   } catch (const Abandoned&) {
   }
   thread.state = State::kEnded;
   thread.warp->live &= ~(1U << thread.place.lane);
-  --machine.live_;
-  release(&machine.end_token_);
+  --scheduler.live_;
+  release(&scheduler.end_token_);
 }
 
-void Machine::report_deadlock() {
+void Scheduler::report_deadlock() {
   failure_ = "deadlock:";
   unsigned shown = 0;
   for (unsigned i = 0; i < threads_ && shown < 4; ++i) {
@@ -130,12 +130,12 @@ void Machine::report_deadlock() {
   }
 }
 
-void Machine::fail(Site site, const std::string& what) {
+void Scheduler::fail(Site site, const std::string& what) {
   failure_ = std::string(site.file) + ":" + std::to_string(site.line) + ": " + what;
   throw Abandoned{};
 }
 
-void Machine::wait(State state, Site site) {
+void Scheduler::wait(State state, Site site) {
   Thread& thread = *current_;
   thread.state = state;
   thread.site = site;
@@ -143,14 +143,14 @@ void Machine::wait(State state, Site site) {
   if (!failure_.empty()) throw Abandoned{};
 }
 
-void Machine::ready_all(State state) {
+void Scheduler::ready_all(State state) {
   for (unsigned i = 0; i < threads_; ++i) {
     Thread& thread = state_->threads[i];
     if (thread.state == state) thread.state = State::kReady;
   }
 }
 
-void* Machine::static_shared(const void* key, std::size_t bytes, std::size_t alignment) {
+void* Scheduler::static_shared(const void* key, std::size_t bytes, std::size_t alignment) {
   for (const auto& [known, memory] : variables_) {
     if (known != key) continue;
     acquire(&state_->shared_token);
@@ -162,9 +162,9 @@ void* Machine::static_shared(const void* key, std::size_t bytes, std::size_t ali
   return memory;
 }
 
-Machine& machine() {
-  static thread_local Machine machine;
-  return machine;
+Scheduler& scheduler() {
+  static thread_local Scheduler scheduler;
+  return scheduler;
 }
 
 Settings& settings() {
@@ -173,28 +173,28 @@ Settings& settings() {
 }
 
 const Place& place() {
-  return machine().place();
+  return scheduler().place();
 }
 void run(const Launch& launch, const std::function<void()>& body) {
-  machine().run(launch, body);
+  scheduler().run(launch, body);
 }
 unsigned block_barrier(bool predicate, Site site) {
-  return machine().barrier(predicate, site);
+  return scheduler().barrier(predicate, site);
 }
 std::uint64_t warp_operation(const WarpCall& call) {
-  return machine().warp_operation(call);
+  return scheduler().warp_operation(call);
 }
 unsigned live_lanes() {
-  return machine().live_lanes();
+  return scheduler().live_lanes();
 }
 std::byte* dynamic_shared() {
-  return machine().dynamic_shared();
+  return scheduler().dynamic_shared();
 }
 void* static_shared(const void* key, std::size_t bytes, std::size_t alignment) {
-  return machine().static_shared(key, bytes, alignment);
+  return scheduler().static_shared(key, bytes, alignment);
 }
 void misuse(Site site, const std::string& what) {
-  machine().fail(site, what);
+  scheduler().fail(site, what);
 }
 
 }  // namespace bulksim::emulator
