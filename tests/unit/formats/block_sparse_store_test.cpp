@@ -222,7 +222,7 @@ TEST_F(BlockSparseStoreTest, IsAnHdf5FileWithDescribingAttributes) {
   H5Aread(attribute, H5T_NATIVE_INT64, &nonzeros);
   H5Aclose(attribute);
   std::vector<std::int64_t> row_block_nnz(2);
-  const hid_t array = H5Dopen2(file, "frame_nnz", H5P_DEFAULT);
+  const hid_t array = H5Dopen2(file, "row_block_nnz", H5P_DEFAULT);
   const herr_t status =
       H5Dread(array, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, row_block_nnz.data());
   H5Dclose(array);
