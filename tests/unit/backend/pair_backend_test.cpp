@@ -207,6 +207,31 @@ TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
   }
 }
 
+TEST(PairBackend, DotProductsOfRowsOfAnyLengthLoseNoPair) {
+  const CsrMatrix rows = count_rows(300, 40, 9, 71);
+  for (const auto& [up, down] : {std::pair{0, 0}, {300, -300}, {-1074, 1020}, {-70, -70}}) {
+    const auto scaled = [&](int exponent) {
+      CsrMatrix all = rows;
+      for (double& value : all.values)
+        value = std::ldexp(value, exponent);
+      return quantized_rows(all, kDotQ26);
+    };
+    BackendProblem problem({rows.rows(), rows.rows()}, {128, 200}, kDotQ26);
+    problem.queries.rows = scaled(up);
+    problem.items = scaled(down);
+    const auto matrix = reference(problem.queries.rows, problem.items);
+    for (const float least : {1.0f, 60.0f, 250.0f}) {
+      const PairFilterSpec spec{.at_least = std::ldexp(least, up + down)};
+
+      const Pairs pairs =
+          found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec));
+
+      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << up << ' ' << least;
+      EXPECT_GT(pairs.size(), 100U) << up << ' ' << least;
+    }
+  }
+}
+
 /// Rows of which every other one is a set, and the others are of random weights, a tenth of them
 /// near-duplicates of the row before.
 CsrMatrix sets_among_weighted_rows(std::int64_t rows, std::uint64_t seed) {
