@@ -316,8 +316,8 @@ TEST_F(BlockSparseStoreTest, ATruncatedFileIsRefused) {
   write(random_rows(40, 50, 3, 13));
   const auto size = std::filesystem::file_size(path_);
 
-  for (const std::uintmax_t left : {std::uintmax_t{0}, std::uintmax_t{300}, std::uintmax_t{4096},
-                                    std::uintmax_t{65536}, size - 1}) {
+  for (const std::uintmax_t left : {std::uintmax_t{0}, std::uintmax_t{300}, std::uintmax_t{320},
+                                    std::uintmax_t{4096}, std::uintmax_t{65536}, size - 1}) {
     std::filesystem::resize_file(path_, left);
 
     EXPECT_THAT(error_of([&] { open_matrix(calls_, path_); }), StartsWith("65: ")) << left;
