@@ -107,7 +107,7 @@ float PairSearch::limit_of(const SearchGoal& goal, const SearchBlock& block) con
   constexpr double kLeastScore = std::numeric_limits<float>::denorm_min();
   const double score = goal.score;
   const double rounding = std::fabs(score) * 0x1p-23 + kLeastScore;  // a score is a float32
-  const double lowest = (score - rounding) / queries_->scale(goal.query) / block.unit();
+  const double lowest = (score - rounding) / (queries_->scale(goal.query) * block.unit());
   return static_cast<float>(lowest / lengths * kCoarseOne) - slack_;
 }
 

@@ -249,9 +249,3 @@ inline int __clz(int bits) {
 inline int __float2int_rn(float value) {
   return static_cast<int>(std::lrint(value));
 }
-inline int __float_as_int(float value) {
-  return std::bit_cast<int>(value);
-}
-inline float __int_as_float(int bits) {
-  return std::bit_cast<float>(bits);
-}

@@ -81,6 +81,8 @@ TEST_F(CudaPairsTest, AreThoseOfTheWholeMatrixForEveryFilter) {
   PairFilterSpec best_above = keeping(Keep::kBest, 4);
   best_above.at_least = 0.2F;
   const PairFilterSpec specs[] = {at_least(0.2F),
+                                  at_least(0.5F),
+                                  at_least(1.0F),
                                   at_least(-1.0F),
                                   at_least(2.0F),
                                   band,

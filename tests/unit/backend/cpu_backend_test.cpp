@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <utility>
@@ -83,6 +84,24 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CpuBackend,
                                          Case{"ManyRowsOfTiles", {100, 30}, {3, 16}, 2},
                                          Case{"WideGrid", {30, 2500}, {16, 1024}, 2, kQ30}),
                          [](const auto& instance) { return instance.param.name; });
+
+TEST(CpuBackendRows, WithoutNegativeValuesHaveTheBitsOfAMergeToo) {
+  Problem problem({"", {40, 2500}, {16, 1100}, 2});
+  for (QuantizedRows* rows : {&problem.queries.rows, &problem.items}) {
+    for (std::int32_t& value : rows->values)
+      value = std::abs(value);
+  }
+  CpuBackendOptions options = problem.options();
+  options.content = TileContent::kValuesAndPartials;
+  TileCollector sink(problem.grid.tile());
+  const auto backend = make_cpu_backend(options);
+
+  problem.run(*backend, sink);
+
+  EXPECT_EQ(problem.wrong_cells(sink), 0);
+  for (const auto& [tile, partials] : sink.partials)
+    EXPECT_EQ(problem.wrong_partials(tile, partials, options.softmax_scale), 0);
+}
 
 TEST(CpuBackendQueries, MayHaveNoEntriesAtAll) {
   Problem problem({"", {4, 30}, {4, 16}});

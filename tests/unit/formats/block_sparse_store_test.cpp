@@ -222,7 +222,7 @@ TEST_F(BlockSparseStoreTest, IsAnHdf5FileWithDescribingAttributes) {
   H5Aread(attribute, H5T_NATIVE_INT64, &nonzeros);
   H5Aclose(attribute);
   std::vector<std::int64_t> row_block_nnz(2);
-  const hid_t array = H5Dopen2(file, "frame_nnz", H5P_DEFAULT);
+  const hid_t array = H5Dopen2(file, "row_block_nnz", H5P_DEFAULT);
   const herr_t status =
       H5Dread(array, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, row_block_nnz.data());
   H5Dclose(array);
@@ -316,8 +316,8 @@ TEST_F(BlockSparseStoreTest, ATruncatedFileIsRefused) {
   write(random_rows(40, 50, 3, 13));
   const auto size = std::filesystem::file_size(path_);
 
-  for (const std::uintmax_t left : {std::uintmax_t{0}, std::uintmax_t{300}, std::uintmax_t{4096},
-                                    std::uintmax_t{65536}, size - 1}) {
+  for (const std::uintmax_t left : {std::uintmax_t{0}, std::uintmax_t{300}, std::uintmax_t{320},
+                                    std::uintmax_t{4096}, std::uintmax_t{65536}, size - 1}) {
     std::filesystem::resize_file(path_, left);
 
     EXPECT_THAT(error_of([&] { open_matrix(calls_, path_); }), StartsWith("65: ")) << left;

@@ -103,6 +103,25 @@ TEST(Plan, RowsThatAreQuantizedExactlyMayHaveAnyLength) {
   EXPECT_EQ(plan.error_bound, cosine_bound(0, 16'900, kQ26));
 }
 
+TEST(Plan, TheBoundOfDotProductsIsZeroWhereFloat32HoldsThemAll) {
+  JobConfig config;
+  config.metric = Metric::kDot;
+  auto surveys = even_surveys(2, 2, 9);
+  surveys.queries.rounding = surveys.items.rounding = {2, 0};
+  const auto bound = [&](double longest) {
+    surveys.queries.lengths = {longest, -2};
+    surveys.items.lengths = {64.0, 1};
+    return make_plan(config, surveys).error_bound;
+  };
+
+  EXPECT_EQ(bound(0x1p17), 0.0);  // 2^23 in steps of 1/2
+  EXPECT_EQ(bound(0x1p17 + 1), dot_bound(0, 0, 0x1p17 + 1, 64.0, kDotQ26));
+  surveys.items.rounding = {1, 9};
+  EXPECT_EQ(bound(2.0), dot_bound(0, 9, 2.0, 64.0, kDotQ26));
+  EXPECT_EQ(make_plan(config, surveys).arithmetic, kDotQ26);
+  expect_error(ExitCode::kDataError, {"dot products", "float32"}, [&] { bound(1e38); });
+}
+
 TEST(Plan, DimensionsMustAgreeUnlessPadded) {
   Surveys surveys{even_survey(3, 5, 2), even_survey(3, 7, 2)};
   JobConfig config;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -56,9 +57,10 @@ QuantizedRows rows_of_lengths(std::initializer_list<Column> lengths) {
     rows.columns = std::max<std::int64_t>(rows.columns, length);
     for (Column column = 0; column < length; ++column) {
       rows.col_indices.push_back(column);
-      rows.values.push_back(1 << 20);
+      rows.values.push_back(1);
     }
     rows.row_offsets.push_back(std::ssize(rows.values));
+    rows.scales.push_back(1.0 / std::sqrt(static_cast<double>(length)));
   }
   return rows;
 }
