@@ -165,9 +165,17 @@ HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::siz
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
   }
-  const std::uint64_t high = hn::GetLane(hn::SumOfLanes(dw, highs));
-  const std::uint64_t low = hn::GetLane(hn::SumOfLanes(dw, pairs)) - (high << 32);
-  return static_cast<std::int64_t>(low + high);
+  HWY_ALIGN std::uint64_t pair_lanes[hn::MaxLanes(dw)];
+  HWY_ALIGN std::uint64_t high_lanes[hn::MaxLanes(dw)];
+  hn::Store(pairs, dw, pair_lanes);
+  hn::Store(highs, dw, high_lanes);
+  std::uint64_t low = 0;  // wraps
+  std::uint64_t high = 0;
+  for (std::size_t lane = 0; lane < hn::Lanes(dw); ++lane) {
+    low += pair_lanes[lane];
+    high += high_lanes[lane];
+  }
+  return static_cast<std::int64_t>(low - (high << 32) + high);
 }
 
 /// The partial of cosines of at least `least_cosine`; the largest is in a lane of `most`. The

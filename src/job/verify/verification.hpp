@@ -68,6 +68,12 @@ void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairF
 /// other threads are started.
 bool survives_opening(FileCalls& calls, const std::string& path);
 
+/// The name of a file of softmax partials in a result of a version of the arithmetic.
+inline std::string partials_of(int arithmetic_version, std::size_t part) {
+  return arithmetic_version == kOldArithmeticVersion ? old_partial_file_name(part)
+                                                     : partial_file_name(part);
+}
+
 /// Throws Error (65) if a result was computed with another version of the arithmetic, so that its
 /// values cannot be computed again.
 void require_arithmetic(const std::string& path, std::int64_t version);

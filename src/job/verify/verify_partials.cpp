@@ -20,7 +20,7 @@ constexpr std::uint64_t kRowsOfATile = 2;  // recomputed in each tile
 
 Damage damaged_partials(const ResultInfo& info, TileId tile, const std::string& what) {
   Damage damage = damaged_tile(info, tile, what);
-  damage.file = partial_file_name(*damage.part, info.arithmetic_version);
+  damage.file = partials_of(info.arithmetic_version, *damage.part);
   return damage;
 }
 

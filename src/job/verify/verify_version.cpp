@@ -40,7 +40,7 @@ class VersionCheck {
   bool has_size(const std::string& name, std::int64_t bytes);
   ResultInfo info();
   std::string partial_name(std::size_t part) const {
-    return partial_file_name(part, plan_->arithmetic_version);
+    return partials_of(plan_->arithmetic_version, part);
   }
   void damage(const std::string& file, const std::string& what) {
     verdict_.damage.push_back({file, what});

@@ -4,17 +4,26 @@
 
 namespace bulksim {
 
-std::string part_file_name(std::size_t part) {
+namespace {
+
+std::string part_name(std::size_t part, const char* suffix) {
   char name[64];
-  std::snprintf(name, sizeof name, "parts/part-%05zu.h5", part);
+  std::snprintf(name, sizeof name, "parts/part-%05zu.%s", part, suffix);
   return name;
 }
 
-std::string partial_file_name(std::size_t part, int arithmetic_version) {
-  char name[64];
-  std::snprintf(name, sizeof name, "parts/part-%05zu.%s", part,
-                arithmetic_version == kOldArithmeticVersion ? "terms" : "partials");
-  return name;
+}  // namespace
+
+std::string part_file_name(std::size_t part) {
+  return part_name(part, "h5");
+}
+
+std::string partial_file_name(std::size_t part) {
+  return part_name(part, "partials");
+}
+
+std::string old_partial_file_name(std::size_t part) {
+  return part_name(part, "terms");
 }
 
 }  // namespace bulksim

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bulksim/sparse/fixed_point.hpp"
 #include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
@@ -12,9 +11,11 @@ namespace bulksim {
 /// "parts/part-00007.h5", relative to a version.
 std::string part_file_name(std::size_t part);
 
-/// "parts/part-00007.partials", relative to a version: a file of softmax partials. In results of
-/// arithmetic version 2 they are called "parts/part-00007.terms".
-std::string partial_file_name(std::size_t part, int arithmetic_version = kArithmeticVersion);
+/// "parts/part-00007.partials", relative to a version: a file of softmax partials.
+std::string partial_file_name(std::size_t part);
+
+/// "parts/part-00007.terms": its name in results of arithmetic version 2.
+std::string old_partial_file_name(std::size_t part);
 
 /// The parts of a run, in the order of their columns.
 struct PartSet {
