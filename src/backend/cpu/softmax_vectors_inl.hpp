@@ -165,9 +165,9 @@ HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::siz
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
   }
-  const std::uint64_t high = hn::GetLane(hn::SumOfLanes(dw, highs));
-  const std::uint64_t low = hn::GetLane(hn::SumOfLanes(dw, pairs)) - (high << 32);
-  return static_cast<std::int64_t>(low + high);
+  // only the lanes wrap around, not their sum: intrinsics add it up in signed integers
+  const auto lows = hn::Sub(pairs, hn::ShiftLeft<32>(highs));
+  return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(dw, hn::Add(lows, highs))));
 }
 
 /// The partial of cosines of at least `least_cosine`; the largest is in a lane of `most`. The
