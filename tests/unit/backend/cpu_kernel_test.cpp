@@ -286,8 +286,8 @@ Matrices rows_with_large_sums(bool negative) {
   items[34] = near;
   items[35] = empty;
   if (negative) items[36] = {{0, -1.0}, {3, 2.5}};
-  const std::vector<Entries> queries{{{3, 1.0}, {7, 2.0}}, one,  empty,     other,
-                                     with_small,           near, with_large};
+  const std::vector<Entries> queries{{{3, 1.0}, {7, 2.0}}, one,  empty,      other,
+                                     with_small,           near, with_large, limit};
   return {rows_of(210, queries), rows_of(210, items)};
 }
 
