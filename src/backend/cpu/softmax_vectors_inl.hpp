@@ -165,17 +165,9 @@ HWY_INLINE std::int64_t sum_partials(const float* HWY_RESTRICT cosines, std::siz
     pairs = hn::Add(pairs, two);
     highs = hn::Add(highs, hn::ShiftRight<32>(two));
   }
-  HWY_ALIGN std::uint64_t pair_lanes[hn::MaxLanes(dw)];
-  HWY_ALIGN std::uint64_t high_lanes[hn::MaxLanes(dw)];
-  hn::Store(pairs, dw, pair_lanes);
-  hn::Store(highs, dw, high_lanes);
-  std::uint64_t low = 0;  // wraps
-  std::uint64_t high = 0;
-  for (std::size_t lane = 0; lane < hn::Lanes(dw); ++lane) {
-    low += pair_lanes[lane];
-    high += high_lanes[lane];
-  }
-  return static_cast<std::int64_t>(low - (high << 32) + high);
+  // only the lanes wrap around, not their sum: intrinsics add it up in signed integers
+  const auto lows = hn::Sub(pairs, hn::ShiftLeft<32>(highs));
+  return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(dw, hn::Add(lows, highs))));
 }
 
 /// The partial of cosines of at least `least_cosine`; the largest is in a lane of `most`. The

@@ -278,14 +278,16 @@ Matrices rows_with_large_sums(bool negative) {
   with_large.emplace_back(205, 0x1p24);
   Entries near = one;  // as a near-duplicate
   near[7].second *= 1 + 1e-4;
+  const Entries limit{{0, 0x1p26 - 1}, {1, 11585}, {2, 74}, {3, 5}, {4, 1}};  // N = 2^52
   std::vector<Entries> items = positive_rows(1100, 200, 9, 12);
+  items[7] = limit;
   for (const std::size_t at : {0, 17, 33, 1023, 1024, 1091})
     items[at] = at % 2 == 0 ? one : other;
   items[34] = near;
   items[35] = empty;
   if (negative) items[36] = {{0, -1.0}, {3, 2.5}};
-  const std::vector<Entries> queries{{{3, 1.0}, {7, 2.0}}, one,  empty,     other,
-                                     with_small,           near, with_large};
+  const std::vector<Entries> queries{{{3, 1.0}, {7, 2.0}}, one,  empty,      other,
+                                     with_small,           near, with_large, limit};
   return {rows_of(210, queries), rows_of(210, items)};
 }
 
@@ -296,6 +298,7 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForSumsOverTwoToTheFiftyTwo) {
     ASSERT_GT(exact_sum(queries, 1, items, 17), test::kOneInQ26);
     ASSERT_GT(exact_sum(queries, 3, items, 1024), test::kOneInQ26);
     ASSERT_GT(exact_sum(queries, 4, items, 33), test::kOneInQ26);
+    ASSERT_EQ(exact_sum(queries, 7, items, 7), test::kOneInQ26);
     ASSERT_EQ(exact_score(queries, 1, items, 17), 1 - 0x1p-24f);
     ASSERT_EQ(exact_score(queries, 1, items, 1024), 1.0f);
 
