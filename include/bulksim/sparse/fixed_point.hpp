@@ -68,8 +68,9 @@ inline FixedPoint cosine_format(std::int64_t n_q, std::int64_t n_i) {
   return roots > 130.0 ? kQ30 : kQ26;
 }
 
-/// Largest sum of squares of a row of case (a); its values are at most 2^26.
+/// Largest sum of squares of a row of case (a), whose values are therefore at most 2^26.
 inline constexpr std::int64_t kMostSquares = std::int64_t{1} << 52;
+inline constexpr int kMostIntegerBits = 26;
 
 /// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
 inline double times_power_of_two(double x, int exponent) {
@@ -92,18 +93,37 @@ struct RowLength {
   double value() const { return times_power_of_two(norm, exponent); }
 };
 
-/// Exponent of the largest |x|; `values` are nonzero, and at least one.
-inline int largest_exponent(std::span<const double> values) {
-  std::int64_t bits = 0;  // of the largest |x|: bit patterns have the order of the numbers
-  for (const double value : values)
-    bits = std::max(bits, std::bit_cast<std::int64_t>(std::fabs(value)));
-  return std::ilogb(std::bit_cast<double>(bits));
+/// Exponents of the bits of a row: the largest |x| is in [2^largest, 2^(largest + 1)), and all
+/// values are multiples of 2^lowest, as large as possible.
+struct RowExponents {
+  int largest = 0;
+  int lowest = 0;
+};
+
+/// `values` are nonzero, and at least one.
+inline RowExponents row_exponents(std::span<const double> values) {
+  constexpr int kMantissaBits = 52;
+  constexpr int kBias = 1023;
+  constexpr std::int64_t kHidden = std::int64_t{1} << kMantissaBits;
+  std::int64_t most = 0;  // bit patterns have the order of the numbers
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  for (const double value : values) {
+    const auto bits = std::bit_cast<std::int64_t>(std::fabs(value));
+    const std::int64_t exponent = bits >> kMantissaBits;  // 0: subnormal, without the hidden bit
+    const std::int64_t mantissa = (bits & (kHidden - 1)) | static_cast<std::int64_t>(exponent != 0)
+                                                               << kMantissaBits;
+    most = std::max(most, bits);
+    lowest = std::min(lowest, std::max<std::int64_t>(exponent, 1) +
+                                  std::countr_zero(static_cast<std::uint64_t>(mantissa)));
+  }
+  const int largest = most >= kHidden ? static_cast<int>(most >> kMantissaBits) - kBias
+                                      : std::ilogb(std::bit_cast<double>(most));
+  return {largest, static_cast<int>(lowest) - kBias - kMantissaBits};
 }
 
-/// Length of a row; `values` are nonzero and in ascending order of columns.
-inline RowLength row_length(std::span<const double> values) {
-  if (values.empty()) return {};
-  const int exponent = largest_exponent(values);
+/// Length of a row; `values` are nonzero and in ascending order of columns, the largest of them has
+/// the given exponent.
+inline RowLength row_length(std::span<const double> values, int exponent) {
   double squares = 0.0;
   for (const double value : values) {
     const double scaled = times_power_of_two(value, -exponent);
@@ -111,44 +131,40 @@ inline RowLength row_length(std::span<const double> values) {
   }
   return {exponent, std::sqrt(squares)};
 }
+inline RowLength row_length(std::span<const double> values) {
+  return values.empty() ? RowLength{} : row_length(values, row_exponents(values).largest);
+}
 
-/// e of a row of case (a), or nothing; `values` are nonzero, and at least one. Since no integer is
-/// over 2^26, all values must be multiples of 2^(exponent - 26), exponent being that of the
-/// largest.
-inline std::optional<int> integer_exponent(std::span<const double> values) {
-  constexpr int kBits = 26;
-  const int exponent = largest_exponent(values);
-  std::uint64_t bits = 0;
-  for (const double value : values) {
-    const double steps = times_power_of_two(value, -exponent) * (1 << kBits);
-    if (steps == 0.0 || steps != round_half_even(steps)) return std::nullopt;
-    bits |= static_cast<std::uint64_t>(static_cast<std::int64_t>(steps));
-  }
-  const int e = exponent - kBits + std::countr_zero(bits);
+/// e of a row of case (a), or nothing; `values` are nonzero, and at least one.
+inline std::optional<int> integer_exponent(std::span<const double> values, RowExponents exponents) {
+  if (exponents.largest - exponents.lowest > kMostIntegerBits) return std::nullopt;
   std::int64_t squares = 0;
   for (const double value : values) {
-    const auto m = static_cast<std::int64_t>(times_power_of_two(value, -e));
+    const auto m = static_cast<std::int64_t>(times_power_of_two(value, -exponents.lowest));
     squares += m * m;
     if (squares > kMostSquares) return std::nullopt;
   }
-  return e;
+  return exponents.lowest;
+}
+inline std::optional<int> integer_exponent(std::span<const double> values) {
+  return integer_exponent(values, row_exponents(values));
 }
 
 /// Quantizes the values of a canonical row into `to`, as many; some may become 0. Returns the scale
 /// of the row.
 inline double quantize_row(std::span<const double> values, FixedPoint format, std::int32_t* to) {
   if (values.empty()) return 0.0;
-  const std::optional<int> e = integer_exponent(values);
-  const RowLength length = e ? RowLength{*e, 1.0} : row_length(values);
-  std::int64_t squares = 0;
-  for (const double value : values) {
-    const double scaled = times_power_of_two(value, -length.exponent);
-    const double x =
-        e ? scaled : round_half_even(times_power_of_two(scaled / length.norm, format.bits));
-    *to = static_cast<std::int32_t>(x);
-    squares += std::int64_t{*to} * *to;
-    ++to;
+  const RowExponents exponents = row_exponents(values);
+  const std::optional<int> e = integer_exponent(values, exponents);
+  const RowLength length = e ? RowLength{*e, 1.0} : row_length(values, exponents.largest);
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    const double scaled = times_power_of_two(values[at], -length.exponent);
+    to[at] = static_cast<std::int32_t>(
+        e ? scaled : round_half_even(times_power_of_two(scaled / length.norm, format.bits)));
   }
+  std::int64_t squares = 0;
+  for (std::size_t at = 0; at < values.size(); ++at)
+    squares += std::int64_t{to[at]} * to[at];
   const double root = std::sqrt(static_cast<double>(squares));
   if (format.metric == Metric::kCosine) return 1.0 / root;
   return e ? length.value() : length.value() / root;

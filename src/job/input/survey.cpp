@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 
 #include "comm/collective_error.hpp"
 #include "job/input/row_reader.hpp"
@@ -60,13 +61,17 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
       survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
       survey.longest_row = std::max(survey.longest_row, longest_row(rows.view()));
     }
-    if (!knows_rounding(source)) survey.rounding += rounding_info(rows.view());
+    std::future<RoundingInfo> rounding;  // takes as long as the rest
+    if (!knows_rounding(source)) {
+      rounding = std::async(std::launch::async, [&rows] { return rounding_info(rows.view()); });
+    }
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
       const CsrView view = rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())});
       survey.row_blocks.push_back(
           survey_row_block(source.survey(), row_block + begin / kRowBlockRows, view));
       survey.row_blocks.back().work = see(view);
     }
+    if (rounding.valid()) survey.rounding += rounding.get();
   }
   return survey;
 }
