@@ -100,8 +100,8 @@ std::string KernelBenchReport::to_text() const {
 void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::ostream& out) {
   const CsrMatrix queries = read_canonical(calls, options.queries, options.query_limit);
   const CsrMatrix items = read_canonical(calls, options.items, options.item_limit);
-  const FixedPoint format = cosine_format(rounding_info(queries.view()).longest_rounded_row,
-                                          rounding_info(items.view()).longest_rounded_row);
+  const FixedPoint format = cosine_format(value_info(queries.view()).rounding.longest_rounded_row,
+                                          value_info(items.view()).rounding.longest_rounded_row);
 
   if (options.backend == BenchBackend::kCuda) {
     const CudaBenchmarkOptions cuda{.repeats = options.repeats};

@@ -117,7 +117,7 @@ bool PlanReport::is_upper_limit() const {
 
 /// Rows that are not integers times a power of two.
 std::int64_t rounded_rows(const InputSurvey& survey) {
-  return survey.rows - survey.rounding.exact_rows;
+  return survey.rows - survey.values.rounding.exact_rows;
 }
 
 JsonObject PlanReport::rows_json() const {

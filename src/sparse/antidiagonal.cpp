@@ -8,12 +8,13 @@ namespace bulksim {
 namespace {
 
 void append_quantized_row(CsrView rows, std::int64_t row, std::int64_t position, CsrMatrix& out) {
-  const RowLength length = row_length(rows.values_of(row));
+  const RowSize size = row_size(rows.values_of(row));
+  const double norm = size.norm();
   for (const Column column : rows.columns_of(row)) {
     out.col_indices.push_back(static_cast<Column>(position * rows.columns + column));
   }
   for (const double value : rows.values_of(row))
-    out.values.push_back(times_power_of_two(value, -length.exponent) / length.norm);
+    out.values.push_back(times_power_of_two(value, -size.exponent) / norm);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "bulksim/sparse/fixed_point.hpp"
@@ -39,39 +39,29 @@ class PieceHasher {
 
 }  // namespace
 
-RoundingInfo& RoundingInfo::operator+=(const RoundingInfo& other) {
-  exact_rows += other.exact_rows;
-  longest_rounded_row = std::max(longest_rounded_row, other.longest_rounded_row);
-  return *this;
-}
-
-RoundingInfo rounding_info(CsrView canonical) {
-  RoundingInfo info;
-  for (std::int64_t row = 0; row < canonical.rows(); ++row) {
-    const auto values = canonical.values_of(row);
-    if (values.empty() || integer_exponent(values)) {
-      ++info.exact_rows;
-    } else {
-      info.longest_rounded_row = std::max(info.longest_rounded_row, std::ssize(values));
-    }
-  }
-  return info;
-}
-
-LengthInfo& LengthInfo::operator+=(const LengthInfo& other) {
+ValueInfo& ValueInfo::operator+=(const ValueInfo& other) {
+  rounding.exact_rows += other.rounding.exact_rows;
+  rounding.longest_rounded_row =
+      std::max(rounding.longest_rounded_row, other.rounding.longest_rounded_row);
   longest = std::max(longest, other.longest);
   least_exponent = std::min(least_exponent, other.least_exponent);
   return *this;
 }
 
-LengthInfo length_info(CsrView canonical) {
-  LengthInfo info;
+ValueInfo value_info(CsrView canonical) {
+  ValueInfo info;
   for (std::int64_t row = 0; row < canonical.rows(); ++row) {
     const auto values = canonical.values_of(row);
-    if (values.empty()) continue;
-    info.longest = std::max(info.longest, row_length(values).value());
-    info.least_exponent =
-        std::min(info.least_exponent, integer_exponent(values).value_or(info.least_exponent));
+    const RowSize size = row_size(values);
+    const std::optional<int> e = integer_exponent(values, size);
+    info.longest = std::max(info.longest, size.length());
+    if (e || values.empty()) ++info.rounding.exact_rows;
+    if (e) {
+      info.least_exponent = std::min(info.least_exponent, *e);
+    } else {
+      info.rounding.longest_rounded_row =
+          std::max(info.rounding.longest_rounded_row, std::ssize(values));
+    }
   }
   return info;
 }

@@ -106,7 +106,9 @@ class Arithmetic(unittest.TestCase):
         sp.save_npz(folder / "items.npz", items)
         subprocess.run([PROGRAM, "compute", folder / "items.npz", folder / "queries.npz", "-o",
                         folder / "out.h5", "-q", *options], check=True, stdout=subprocess.DEVNULL)
-        return h5py.File(folder / "out.h5", "r")
+        file = h5py.File(folder / "out.h5", "r")
+        self.addCleanup(file.close)
+        return file
 
     def expect_matrix(self, got, want):
         wrong = np.count_nonzero(got.view(np.uint32) != want.view(np.uint32))

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -94,7 +95,7 @@ class OlderResults(unittest.TestCase):
         self.assertEqual(fresh.returncode, 0, fresh.stderr)
         done = run("compute", "fresh.h5", "-o", "from_fresh")
         self.assertNotIn("surveyed again", done.stderr)
-        tiles = [open(f"{place}/CURRENT/tiles.idx", "rb").read() for place in ("from_store", "from_fresh")]
+        tiles = [Path(place, "CURRENT/tiles.idx").read_bytes() for place in ("from_store", "from_fresh")]
         self.assertEqual(*tiles)
 
 

@@ -68,9 +68,8 @@ inline FixedPoint cosine_format(std::int64_t n_q, std::int64_t n_i) {
   return roots > 130.0 ? kQ30 : kQ26;
 }
 
-/// Largest sum of squares of a row of case (a), whose values are therefore at most 2^26.
+/// Largest sum of squares of a row of case (a).
 inline constexpr std::int64_t kMostSquares = std::int64_t{1} << 52;
-inline constexpr int kMostIntegerBits = 26;
 
 /// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
 inline double times_power_of_two(double x, int exponent) {
@@ -79,95 +78,87 @@ inline double times_power_of_two(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kBias) << 52);
 }
 
-/// Rounds half to even, |x| < 2^51: 1.5 * 2^52 is where float64 has a spacing of 1.
+/// Adding this to |x| < 2^51 rounds x half to even: float64 has a spacing of 1 there.
+inline constexpr double kStepsOfOne = 0x1.8p52;
 inline double round_half_even(double x) {
-  constexpr double kStepsOfOne = 0x1.8p52;
   return x + kStepsOfOne - kStepsOfOne;
 }
 
-/// Length of a canonical row: norm * 2^exponent.
-struct RowLength {
-  int exponent = 0;   ///< of the largest |x|, which is in [2^exponent, 2^(exponent + 1))
-  double norm = 0.0;  ///< of the row x' = x * 2^-exponent; 0 for an empty row
+/// What the scale of a canonical row depends on.
+struct RowSize {
+  int exponent = 0;      ///< of the largest |x|, which is in [2^exponent, 2^(exponent + 1))
+  double squares = 0.0;  ///< sum of x'*x', x' = x * 2^-exponent; 0 for an empty row
+  /// If all values are integers times 2^(exponent - 26): the trailing zeros that these integers
+  /// have in common. No other row is of case (a), whose integers are at most 2^26.
+  std::optional<int> zeros;
 
-  double value() const { return times_power_of_two(norm, exponent); }
+  double norm() const { return std::sqrt(squares); }
+  double length() const { return times_power_of_two(norm(), exponent); }
 };
 
-/// Exponents of the bits of a row: the largest |x| is in [2^largest, 2^(largest + 1)), and all
-/// values are multiples of 2^lowest, as large as possible.
-struct RowExponents {
-  int largest = 0;
-  int lowest = 0;
-};
+/// Exponent of the largest |x|; `values` are nonzero, and at least one.
+inline int largest_exponent(std::span<const double> values) {
+  std::int64_t bits = 0;  // of the largest |x|: bit patterns have the order of the numbers
+  for (const double value : values)
+    bits = std::max(bits, std::bit_cast<std::int64_t>(std::fabs(value)));
+  return std::ilogb(std::bit_cast<double>(bits));
+}
 
-/// `values` are nonzero, and at least one.
-inline RowExponents row_exponents(std::span<const double> values) {
-  constexpr int kMantissaBits = 52;
-  constexpr int kBias = 1023;
-  constexpr std::int64_t kHidden = std::int64_t{1} << kMantissaBits;
-  std::int64_t most = 0;  // bit patterns have the order of the numbers
-  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+/// Size of a row whose `values` are nonzero and in ascending order of columns.
+inline RowSize row_size(std::span<const double> values) {
+  if (values.empty()) return {};
+  RowSize size;
+  size.exponent = largest_exponent(values);
+  bool all_integers = true;
+  std::uint64_t bits = 0;
   for (const double value : values) {
-    const auto bits = std::bit_cast<std::int64_t>(std::fabs(value));
-    const std::int64_t exponent = bits >> kMantissaBits;  // 0: subnormal, without the hidden bit
-    const std::int64_t mantissa = (bits & (kHidden - 1)) | static_cast<std::int64_t>(exponent != 0)
-                                                               << kMantissaBits;
-    most = std::max(most, bits);
-    lowest = std::min(lowest, std::max<std::int64_t>(exponent, 1) +
-                                  std::countr_zero(static_cast<std::uint64_t>(mantissa)));
+    const double scaled = times_power_of_two(value, -size.exponent);
+    size.squares += scaled * scaled;
+    const double integer = scaled * 0x1p26;
+    all_integers &= integer == round_half_even(integer);
+    bits |= std::bit_cast<std::uint64_t>(integer + kStepsOfOne);
   }
-  const int largest = most >= kHidden ? static_cast<int>(most >> kMantissaBits) - kBias
-                                      : std::ilogb(std::bit_cast<double>(most));
-  return {largest, static_cast<int>(lowest) - kBias - kMantissaBits};
+  if (all_integers) size.zeros = std::countr_zero(bits);
+  return size;
 }
 
-/// Length of a row; `values` are nonzero and in ascending order of columns, the largest of them has
-/// the given exponent.
-inline RowLength row_length(std::span<const double> values, int exponent) {
-  double squares = 0.0;
-  for (const double value : values) {
-    const double scaled = times_power_of_two(value, -exponent);
-    squares += scaled * scaled;
-  }
-  return {exponent, std::sqrt(squares)};
-}
-inline RowLength row_length(std::span<const double> values) {
-  return values.empty() ? RowLength{} : row_length(values, row_exponents(values).largest);
-}
-
-/// e of a row of case (a), or nothing; `values` are nonzero, and at least one.
-inline std::optional<int> integer_exponent(std::span<const double> values, RowExponents exponents) {
-  if (exponents.largest - exponents.lowest > kMostIntegerBits) return std::nullopt;
+/// e of a row of case (a), or nothing.
+inline std::optional<int> integer_exponent(std::span<const double> values, const RowSize& size) {
+  // in units of 2^e the squares are size.squares * 2^(2 (26 - zeros))
+  constexpr double kUpTo = 1 + 0x1p-20;
+  if (!size.zeros || size.squares > times_power_of_two(kUpTo, 2 * *size.zeros)) return std::nullopt;
+  const int e = size.exponent - 26 + *size.zeros;
   std::int64_t squares = 0;
   for (const double value : values) {
-    const auto m = static_cast<std::int64_t>(times_power_of_two(value, -exponents.lowest));
+    const auto m = static_cast<std::int64_t>(times_power_of_two(value, -e));
     squares += m * m;
-    if (squares > kMostSquares) return std::nullopt;
+    if (m == 0 || squares > kMostSquares) return std::nullopt;  // 0: far below the largest value
   }
-  return exponents.lowest;
-}
-inline std::optional<int> integer_exponent(std::span<const double> values) {
-  return integer_exponent(values, row_exponents(values));
+  return e;
 }
 
 /// Quantizes the values of a canonical row into `to`, as many; some may become 0. Returns the scale
 /// of the row.
 inline double quantize_row(std::span<const double> values, FixedPoint format, std::int32_t* to) {
   if (values.empty()) return 0.0;
-  const RowExponents exponents = row_exponents(values);
-  const std::optional<int> e = integer_exponent(values, exponents);
-  const RowLength length = e ? RowLength{*e, 1.0} : row_length(values, exponents.largest);
-  for (std::size_t at = 0; at < values.size(); ++at) {
-    const double scaled = times_power_of_two(values[at], -length.exponent);
-    to[at] = static_cast<std::int32_t>(
-        e ? scaled : round_half_even(times_power_of_two(scaled / length.norm, format.bits)));
+  const RowSize size = row_size(values);
+  const std::optional<int> e = integer_exponent(values, size);
+  if (e) {
+    for (std::size_t at = 0; at < values.size(); ++at)
+      to[at] = static_cast<std::int32_t>(times_power_of_two(values[at], -*e));
+  } else {
+    const double norm = size.norm();
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      const double unit = times_power_of_two(values[at], -size.exponent) / norm;
+      to[at] = static_cast<std::int32_t>(round_half_even(times_power_of_two(unit, format.bits)));
+    }
   }
   std::int64_t squares = 0;
   for (std::size_t at = 0; at < values.size(); ++at)
     squares += std::int64_t{to[at]} * to[at];
   const double root = std::sqrt(static_cast<double>(squares));
   if (format.metric == Metric::kCosine) return 1.0 / root;
-  return e ? length.value() : length.value() / root;
+  return e ? times_power_of_two(1.0, *e) : size.length() / root;
 }
 
 /// The definition of A(q,i): a merge of two quantized rows. Used as reference and for sampled

@@ -32,23 +32,21 @@ struct RoundingInfo {
   std::int64_t exact_rows = 0;           ///< rows of case (a), empty ones included
   std::int64_t longest_rounded_row = 0;  ///< most nonzeros of a row of case (b); 0 if there is none
 
-  RoundingInfo& operator+=(const RoundingInfo& other);
   bool operator==(const RoundingInfo&) const = default;
 };
 
-RoundingInfo rounding_info(CsrView canonical);
-
-/// Sizes of rows, for the bounds of dot products.
-struct LengthInfo {
+/// What the error bounds need to know of the values of rows.
+struct ValueInfo {
+  RoundingInfo rounding;
   double longest = 0.0;  ///< largest length of a row
   /// Smallest e of the rows of case (a), whose values are integers times 2^e.
   int least_exponent = std::numeric_limits<int>::max();
 
-  LengthInfo& operator+=(const LengthInfo& other);
-  bool operator==(const LengthInfo&) const = default;
+  ValueInfo& operator+=(const ValueInfo& other);
+  bool operator==(const ValueInfo&) const = default;
 };
 
-LengthInfo length_info(CsrView canonical);
+ValueInfo value_info(CsrView canonical);
 
 /// Results of one pass over the rows of a matrix, in row blocks of 1,024 rows; the last may be
 /// shorter.

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "bulksim/sparse/fixed_point.hpp"
+
 namespace bulksim {
 
 namespace {
 
 constexpr float kUp = 1.0f + 0x1p-20f;
-constexpr double kStepsOfOne = 0x1.8p52;  // adding this rounds to a whole number
 
 }  // namespace
 
@@ -88,8 +89,7 @@ void SearchBlock::invert(const LabelledRows& items, std::uint32_t labels) {
     const double factor = scale * relative_scale(items.scale(rows_.begin + item));
     for (const LabelledEntry& entry : items.row(rows_.begin + item)) {
       SearchColumn& column = columns[*rank++];
-      const auto coarse =
-          static_cast<std::int32_t>(entry.value * factor + kStepsOfOne - kStepsOfOne);
+      const auto coarse = static_cast<std::int32_t>(round_half_even(entry.value * factor));
       postings_.data()[column.start + column.size++] = {static_cast<std::uint16_t>(item),
                                                         static_cast<std::int16_t>(coarse)};
       column.sum += coarse;

@@ -91,7 +91,7 @@ class StoreWriter {
   std::vector<std::byte> pending_;  // row blocks that are not written yet
   std::vector<std::int64_t> row_block_offsets_{0};
   RowSurvey survey_;
-  RoundingInfo rounding_;
+  ValueInfo values_;
   std::int64_t rows_ = 0;
   std::int64_t nnz_ = 0;
   bool finished_ = false;

@@ -92,7 +92,7 @@ void StoreWriter::append(CsrView canonical) {
   survey_.row_block_digests.push_back(row_block_digest(canonical));
   survey_.row_block_nnz.push_back(canonical.nnz());
   survey_.longest_row = std::max(survey_.longest_row, longest_row(canonical));
-  rounding_ += rounding_info(canonical);
+  values_ += value_info(canonical);
   rows_ += canonical.rows();
   nnz_ += canonical.nnz();
   if (pending_.size() >= kBytesAtOnce) flush();
@@ -109,11 +109,11 @@ StoreSizes StoreWriter::finish(const StoreInfo& store_info) {
   flush();
   StoreHeader header = header_of(store_info);
   write_arrays(store_info, header);
-  h5::write_attributes(layout_->file, attributes_of(header, rounding_));
+  h5::write_attributes(layout_->file, attributes_of(header, values_.rounding));
   layout_->file.close("close '" + temporary_name(path_) + "'");
   header.crc = crc_of(header);
   file_.write(std::as_bytes(std::span(&header, 1)), 0);
-  StoreHeaderExtension extension{rounding_};
+  StoreHeaderExtension extension{values_.rounding};
   extension.crc = crc_of(extension);
   file_.write(std::as_bytes(std::span(&extension, 1)), sizeof header);
   file_.sync();

@@ -46,10 +46,11 @@ bool knows_rounding(const MatrixSource& source) {
 
 /// One side, this rank's row blocks only. `see` receives the canonical rows of each row block.
 template <class See>
-InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRange row_blocks,
-                         See&& see) {
+InputSurvey survey_share(const MatrixSource& source, Irregular irregular, Metric metric,
+                         RowRange row_blocks, See&& see) {
   InputSurvey survey;
   CsrMatrix rows;
+  const bool needs_values = metric == Metric::kDot || !knows_rounding(source);
   for (std::int64_t row_block = row_blocks.begin; row_block < row_blocks.end;
        row_block += kRowBlocksAtOnce) {
     const RowRange range{
@@ -61,9 +62,9 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
       survey.counts += canonicalize(rows, irregular, source.info().path, range.begin);
       survey.longest_row = std::max(survey.longest_row, longest_row(rows.view()));
     }
-    std::future<RoundingInfo> rounding;  // takes as long as the rest
-    if (!knows_rounding(source)) {
-      rounding = std::async(std::launch::async, [&rows] { return rounding_info(rows.view()); });
+    std::future<ValueInfo> values;  // takes about as long as the loop
+    if (needs_values) {
+      values = std::async(std::launch::async, [&rows] { return value_info(rows.view()); });
     }
     for (std::int64_t begin = 0; begin < rows.rows(); begin += kRowBlockRows) {
       const CsrView view = rows.view().slice({begin, std::min(begin + kRowBlockRows, rows.rows())});
@@ -71,7 +72,7 @@ InputSurvey survey_share(const MatrixSource& source, Irregular irregular, RowRan
           survey_row_block(source.survey(), row_block + begin / kRowBlockRows, view));
       survey.row_blocks.back().work = see(view);
     }
-    if (rounding.valid()) survey.rounding += rounding.get();
+    if (needs_values) survey.values += values.get();
   }
   return survey;
 }
@@ -81,8 +82,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
   std::vector<std::byte> bytes;
   append(bytes, share.longest_row);
   append(bytes, share.counts);
-  append(bytes, share.rounding);
-  append(bytes, share.lengths);
+  append(bytes, share.values);
   for (const RowBlockSurvey& row_block : share.row_blocks)
     append(bytes, row_block);
   std::vector<std::byte> all;
@@ -102,8 +102,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     rest = rest.subspan(length);
     survey.longest_row = std::max(survey.longest_row, take<std::int64_t>(one));
     survey.counts += take<CanonicalizationCounts>(one);
-    survey.rounding += take<RoundingInfo>(one);
-    survey.lengths += take<LengthInfo>(one);
+    survey.values += take<ValueInfo>(one);
     while (!one.empty())
       survey.row_blocks.push_back(take<RowBlockSurvey>(one));
   }
@@ -111,7 +110,7 @@ InputSurvey merge_shares(const MatrixSource& source, const InputSurvey& share, C
     survey.longest_row = source.survey()->longest_row;
     survey.counts = source.survey()->counts;
   }
-  if (knows_rounding(source)) survey.rounding = *source.survey()->rounding;
+  if (knows_rounding(source)) survey.values.rounding = *source.survey()->rounding;
   return survey;
 }
 
@@ -165,13 +164,10 @@ void ColumnFrequency::add(std::span<const Column> columns) {
 Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Irregular irregular,
                       Communicator& comm, Metric metric) {
   Surveys surveys;
-  LengthInfo query_lengths;
-  LengthInfo item_lengths;
   ColumnFrequency frequency(std::max(queries.info().columns, items.info().columns));
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(queries.info().rows, kRowBlockRows), comm);
-    surveys.queries = survey_share(queries, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) query_lengths += length_info(view);
+    surveys.queries = survey_share(queries, irregular, metric, row_blocks, [&](CsrView view) {
       for (std::int64_t row = 0; row < view.rows(); ++row)
         frequency.add(view.columns_of(row));
       return std::int64_t{0};
@@ -180,8 +176,7 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
   comm.all_reduce_sum(frequency.counts());
   run_collectively(comm, [&] {
     const auto row_blocks = share_of(divide_up(items.info().rows, kRowBlockRows), comm);
-    surveys.items = survey_share(items, irregular, row_blocks, [&](CsrView view) {
-      if (metric == Metric::kDot) item_lengths += length_info(view);
+    surveys.items = survey_share(items, irregular, metric, row_blocks, [&](CsrView view) {
       std::int64_t work = 0;
       for (std::int64_t row = 0; row < view.rows(); ++row) {
         for (const Column column : view.columns_of(row))
@@ -190,8 +185,6 @@ Surveys survey_inputs(const MatrixSource& queries, const MatrixSource& items, Ir
       return work;
     });
   });
-  surveys.queries.lengths = query_lengths;
-  surveys.items.lengths = item_lengths;
   surveys.queries = merge_shares(queries, surveys.queries, comm);
   surveys.items = merge_shares(items, surveys.items, comm);
   return surveys;

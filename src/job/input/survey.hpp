@@ -38,8 +38,7 @@ struct InputSurvey {
   std::int64_t columns = 0;
   std::int64_t longest_row = 0;  ///< nonzeros, in canonical form
   CanonicalizationCounts counts;
-  RoundingInfo rounding;
-  LengthInfo lengths;  ///< of Metric::kDot only
+  ValueInfo values;  ///< where a store carries `rounding`, the rest is of Metric::kDot only
   std::vector<RowBlockSurvey> row_blocks;
   std::optional<IdInfo> ids;         ///< of the rows, where they have ids; known at rank 0
   std::optional<Digest> vocabulary;  ///< of the terms of the columns, if there are any

@@ -22,14 +22,14 @@ MatrixDescription describe_store(FileCalls& calls, const std::string& path) {
 MatrixDescription describe_stream(FileCalls& calls, const std::string& path) {
   const auto stream = open_rows(calls, path, {});
   MatrixDescription matrix;
-  RoundingInfo rounding;
+  ValueInfo values;
   std::int64_t row = 0;
   for (CsrMatrix rows; stream->next(rows); row += rows.rows()) {
     matrix.counts += canonicalize(rows, Irregular::kAccept, path, row);
     matrix.longest_row = std::max(matrix.longest_row, longest_row(rows.view()));
-    rounding += rounding_info(rows.view());
+    values += value_info(rows.view());
   }
-  matrix.rounding = rounding;
+  matrix.rounding = values.rounding;
   matrix.info = stream->info();
   return matrix;
 }

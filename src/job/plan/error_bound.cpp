@@ -28,10 +28,11 @@ void check_dot_products(const Surveys& surveys) {
 bool are_dots_exact(const Surveys& surveys) {
   const InputSurvey& queries = surveys.queries;
   const InputSurvey& items = surveys.items;
-  if (queries.rounding.longest_rounded_row + items.rounding.longest_rounded_row > 0) return false;
+  if (queries.values.rounding.longest_rounded_row + items.values.rounding.longest_rounded_row > 0)
+    return false;
   const double largest = largest_product(surveys);
-  return largest == 0.0 || std::ldexp(std::ldexp(largest, -queries.lengths.least_exponent),
-                                      -items.lengths.least_exponent) <= 0x1p24;
+  return largest == 0.0 || std::ldexp(std::ldexp(largest, -queries.values.least_exponent),
+                                      -items.values.least_exponent) <= 0x1p24;
 }
 
 }  // namespace
@@ -41,8 +42,8 @@ FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric) {
     check_dot_products(surveys);
     return kDotQ26;
   }
-  const std::int64_t n_q = surveys.queries.rounding.longest_rounded_row;
-  const std::int64_t n_i = surveys.items.rounding.longest_rounded_row;
+  const std::int64_t n_q = surveys.queries.values.rounding.longest_rounded_row;
+  const std::int64_t n_i = surveys.items.values.rounding.longest_rounded_row;
   const FixedPoint arithmetic = cosine_format(n_q, n_i);
   const double bound = proven_bound(surveys, arithmetic);
   if (bound > kPromisedError) {
@@ -55,15 +56,15 @@ FixedPoint choose_arithmetic(const Surveys& surveys, Metric metric) {
 }
 
 double largest_product(const Surveys& surveys) {
-  return surveys.queries.lengths.longest * surveys.items.lengths.longest;
+  return surveys.queries.values.longest * surveys.items.values.longest;
 }
 
 double proven_bound(const Surveys& surveys, FixedPoint arithmetic) {
-  const auto n_q = static_cast<double>(surveys.queries.rounding.longest_rounded_row);
-  const auto n_i = static_cast<double>(surveys.items.rounding.longest_rounded_row);
+  const auto n_q = static_cast<double>(surveys.queries.values.rounding.longest_rounded_row);
+  const auto n_i = static_cast<double>(surveys.items.values.rounding.longest_rounded_row);
   if (arithmetic.metric == Metric::kCosine) return cosine_bound(n_q, n_i, arithmetic);
   if (are_dots_exact(surveys)) return 0.0;
-  return dot_bound(n_q, n_i, surveys.queries.lengths.longest, surveys.items.lengths.longest,
+  return dot_bound(n_q, n_i, surveys.queries.values.longest, surveys.items.values.longest,
                    arithmetic);
 }
 

@@ -38,7 +38,7 @@ JsonObject side(const std::string& path, const std::string& ids, const InputSurv
       .add("columns", survey.columns)
       .add("nonzeros", survey.nnz())
       .add("longest_row", survey.longest_row)
-      .add("exact_rows", survey.rounding.exact_rows)
+      .add("exact_rows", survey.values.rounding.exact_rows)
       .add("content", survey.content().hex())
       .add("zero_rows", survey.counts.zero_rows)
       .add("unsorted_rows", survey.counts.unsorted_rows)

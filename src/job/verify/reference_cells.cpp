@@ -23,7 +23,7 @@ constexpr double kReferenceError = 1e-12;  // of the sums in float64, in proport
 struct Rows {
   CsrMatrix values;
   QuantizedRows quantized;
-  std::vector<RowLength> lengths;
+  std::vector<RowSize> sizes;
 };
 
 /// Reads rows of an input in canonical form.
@@ -41,7 +41,7 @@ class CanonicalReader {
     canonicalize(rows.values, Irregular::kAccept, path(), range.begin);
     const CsrView view = rows.values.view();
     for (std::int64_t row = 0; row < view.rows(); ++row)
-      rows.lengths.push_back(row_length(view.values_of(row)));
+      rows.sizes.push_back(row_size(view.values_of(row)));
     append_quantized_rows(view, arithmetic_, rows.quantized);
     return rows;
   }
@@ -72,8 +72,8 @@ double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std
   const auto i_columns = items.values.view().columns_of(i);
   const auto i_values = items.values.view().values_of(i);
   const bool is_cosine = metric == Metric::kCosine;
-  const int q_exponent = is_cosine ? queries.lengths[q].exponent : 0;
-  const int i_exponent = is_cosine ? items.lengths[i].exponent : 0;
+  const int q_exponent = is_cosine ? queries.sizes[q].exponent : 0;
+  const int i_exponent = is_cosine ? items.sizes[i].exponent : 0;
   double sum = 0.0;
   for (std::size_t a = 0, b = 0; a < q_columns.size() && b < i_columns.size();) {
     if (q_columns[a] == i_columns[b]) {
@@ -86,7 +86,7 @@ double float64_score(const Rows& queries, std::int64_t q, const Rows& items, std
     }
   }
   if (!is_cosine) return sum;
-  const double norms = queries.lengths[q].norm * items.lengths[i].norm;
+  const double norms = queries.sizes[q].norm() * items.sizes[i].norm();
   return norms > 0 ? sum / norms : 0.0;
 }
 

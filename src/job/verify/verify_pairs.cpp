@@ -65,6 +65,7 @@ class Faults {
 void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filter,
                const SourcePair* inputs, Faults& faults, Verdict& verdict) {
   PairRecomputation recomputation(reader, filter);
+  if (inputs != nullptr) require_arithmetic(verdict.path, recomputation.arithmetic_version());
   reader.for_each_row(
       [&](std::int64_t query, std::span<const std::int64_t> items, std::span<const float> scores) {
         PairRow row{query, {}};
@@ -74,7 +75,6 @@ void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filte
         if (recomputation.wants(query)) recomputation.note(std::move(row));
       });
   if (inputs == nullptr) return;
-  require_arithmetic(verdict.path, recomputation.arithmetic_version());
   verdict.cells += recomputation.run(
       *inputs, [&](std::int64_t query, const std::string& what) { faults.add(query, what); });
 }

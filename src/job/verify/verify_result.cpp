@@ -93,6 +93,7 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   const ResultInfo info = folder.empty() ? verify_file(calls, options.path, verdict)
                                          : verify_version(calls, folder, verdict);
   if (options.depth == VerifyDepth::kQuick) return verdict;
+  if (!options.against_items.empty()) require_arithmetic(verdict.path, info.arithmetic_version);
   if (info.filter && verdict.damage.empty()) {
     look_at_pairs(calls, folder + "/similarity.h5", info.filter, options, log, verdict);
   }
@@ -100,7 +101,6 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   if (info.parts.has_matrix()) verify_tiles(calls, info, options.threads, verdict);
   if (info.parts.has_partials()) verify_blocks(calls, info, folder, verdict);
   if (!options.against_items.empty()) {
-    require_arithmetic(verdict.path, info.arithmetic_version);
     const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
     verify_against(calls, info, open_against(calls, options, imports.path(), log), verdict);
   }

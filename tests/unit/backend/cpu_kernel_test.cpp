@@ -341,7 +341,8 @@ TEST(CpuKernel, GivesTheBitsOfAMergeForDotProductsOfRowsOfAnyLength) {
   queries.insert(queries.end(), long_integers.begin(), long_integers.end());
   items.insert(items.begin() + 33, long_integers.begin(), long_integers.end());
   items[77].clear();
-  ASSERT_EQ(integer_exponent(std::vector{0x1p26, 0x1p25 + 1, -3.0}), std::nullopt);
+  const std::vector long_row{0x1p26, 0x1p25 + 1, -3.0};
+  ASSERT_EQ(integer_exponent(long_row, row_size(long_row)), std::nullopt);
 
   for (const auto& [up, down] : {std::pair{0, 0}, {300, -300}, {-140, 0}, {-500, -500}}) {
     const Matrices matrices{dot_rows(queries, up), dot_rows(items, down), kDotQ26};

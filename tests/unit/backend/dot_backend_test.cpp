@@ -71,8 +71,8 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
       value /= scale;
     const QuantizedRows q = quantized_rows(inverse, kDotQ26);
     const QuantizedRows i = quantized_rows(scaled, kDotQ26);
-    const double bound = dot_bound(40, 40, length_info(inverse.view()).longest,
-                                   length_info(scaled.view()).longest, kDotQ26);
+    const double bound = dot_bound(40, 40, value_info(inverse.view()).longest,
+                                   value_info(scaled.view()).longest, kDotQ26);
     double largest_error = 0.0;
     for (std::int64_t a = 0; a < q.rows(); ++a) {
       for (std::int64_t b = 0; b < i.rows(); ++b) {
@@ -87,22 +87,22 @@ TEST(DotBound, HoldsForRowsOfAnyLength) {
   }
 }
 
-TEST(LengthInfo, RecordsTheLongestRowAndTheLeastExponentOfIntegers) {
+TEST(ValueInfo, RecordsTheLongestRowAndTheLeastExponentOfIntegers) {
   const auto whole = matrix_of(9, {{{0, 3}, {1, 4}}, {}, {{2, -2147483646.0}}});
   const auto halves = matrix_of(9, {{{0, 1.5}}, {{1, 0.1}}});
 
-  EXPECT_EQ(length_info(whole.view()), (LengthInfo{2147483646.0, 0}));
-  EXPECT_EQ(length_info(halves.view()), (LengthInfo{1.5, -1}));
-  EXPECT_DOUBLE_EQ(length_info(matrix_of(9, {{{0, 3e200}, {1, 4e200}}}).view()).longest, 5e200);
-  EXPECT_EQ(length_info(matrix_of(9, {{}}).view()), LengthInfo{});
+  EXPECT_EQ(value_info(whole.view()), (ValueInfo{{2, 1}, 2147483646.0, 0}));
+  EXPECT_EQ(value_info(halves.view()), (ValueInfo{{1, 1}, 1.5, -1}));
+  EXPECT_DOUBLE_EQ(value_info(matrix_of(9, {{{0, 3e200}, {1, 4e200}}}).view()).longest, 5e200);
+  EXPECT_EQ(value_info(matrix_of(9, {{}}).view()), (ValueInfo{{1, 0}}));
 }
 
-TEST(RoundingInfo, CountsExactRowsAndMeasuresTheOthers) {
+TEST(ValueInfo, CountsExactRowsAndMeasuresTheOthers) {
   const auto rows = matrix_of(
       9, {{}, {{0, 1.0}, {3, 2.0}, {5, 3.0}}, {{0, 0.1}}, {{1, 1e200}, {2, 1.0}}, {{4, 7e300}}});
 
-  EXPECT_EQ(rounding_info(rows.view()), (RoundingInfo{2, 2}));
-  EXPECT_EQ(rounding_info(matrix_of(9, {}).view()), RoundingInfo{});
+  EXPECT_EQ(value_info(rows.view()).rounding, (RoundingInfo{2, 2}));
+  EXPECT_EQ(value_info(matrix_of(9, {}).view()), ValueInfo{});
 }
 
 }  // namespace

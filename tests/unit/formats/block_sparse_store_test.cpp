@@ -125,7 +125,7 @@ TEST_F(BlockSparseStoreTest, CarriesTheSurveyOfItsRows) {
   const CsrView first = rows.view().slice({0, 1024});
   const CsrView second = rows.view().slice({1024, 1500});
   const RowSurvey expected{longest_row(rows.view()),
-                           rounding_info(rows.view()),
+                           value_info(rows.view()).rounding,
                            store_info.counts,
                            {row_block_digest(first), row_block_digest(second)},
                            {first.nnz(), second.nnz()}};
@@ -149,10 +149,10 @@ TEST_F(BlockSparseStoreTest, OfVersion1IsSurveyedForWhatItLacks) {
 
   ASSERT_NE(store->survey(), nullptr);
   EXPECT_FALSE(store->survey()->rounding);
-  EXPECT_EQ(of_version_1.rounding, rounding_info(rows.view()));
-  EXPECT_EQ(of_version_1.rounding, of_version_2.rounding);
-  EXPECT_GT(of_version_1.rounding.exact_rows, 500);
-  EXPECT_GT(of_version_1.rounding.longest_rounded_row, 9);
+  EXPECT_EQ(of_version_1.values.rounding, value_info(rows.view()).rounding);
+  EXPECT_EQ(of_version_1.values.rounding, of_version_2.values.rounding);
+  EXPECT_GT(of_version_1.values.rounding.exact_rows, 500);
+  EXPECT_GT(of_version_1.values.rounding.longest_rounded_row, 9);
   EXPECT_EQ(of_version_1.row_blocks, of_version_2.row_blocks);
   EXPECT_EQ(of_version_1.longest_row, of_version_2.longest_row);
   CsrMatrix read;

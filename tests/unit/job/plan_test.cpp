@@ -18,7 +18,7 @@ InputSurvey even_survey(std::int64_t rows, std::int64_t columns, std::int64_t le
   survey.rows = rows;
   survey.columns = columns;
   survey.longest_row = rows > 0 ? length : 0;
-  survey.rounding.longest_rounded_row = survey.longest_row;
+  survey.values.rounding.longest_rounded_row = survey.longest_row;
   for (std::int64_t begin = 0; begin < rows; begin += kRowBlockRows) {
     const std::int64_t size = std::min(kRowBlockRows, rows - begin);
     survey.row_blocks.push_back(
@@ -94,8 +94,8 @@ TEST(Plan, LongRowsOnBothSidesTakeQ30AndLongerOnesAreRefused) {
 
 TEST(Plan, RowsThatAreQuantizedExactlyMayHaveAnyLength) {
   auto surveys = even_surveys(2, 2, 5'000'000);
-  surveys.queries.rounding = {2, 0};
-  surveys.items.rounding = {1, 16'900};
+  surveys.queries.values.rounding = {2, 0};
+  surveys.items.values.rounding = {1, 16'900};
 
   const auto plan = make_plan({}, surveys);
 
@@ -107,16 +107,17 @@ TEST(Plan, TheBoundOfDotProductsIsZeroWhereFloat32HoldsThemAll) {
   JobConfig config;
   config.metric = Metric::kDot;
   auto surveys = even_surveys(2, 2, 9);
-  surveys.queries.rounding = surveys.items.rounding = {2, 0};
+  surveys.items.values.rounding = {2, 0};
   const auto bound = [&](double longest) {
-    surveys.queries.lengths = {longest, -2};
-    surveys.items.lengths = {64.0, 1};
+    surveys.queries.values = {{2, 0}, longest, -2};
+    surveys.items.values.longest = 64.0;
+    surveys.items.values.least_exponent = 1;
     return make_plan(config, surveys).error_bound;
   };
 
   EXPECT_EQ(bound(0x1p17), 0.0);  // 2^23 in steps of 1/2
   EXPECT_EQ(bound(0x1p17 + 1), dot_bound(0, 0, 0x1p17 + 1, 64.0, kDotQ26));
-  surveys.items.rounding = {1, 9};
+  surveys.items.values.rounding = {1, 9};
   EXPECT_EQ(bound(2.0), dot_bound(0, 9, 2.0, 64.0, kDotQ26));
   EXPECT_EQ(make_plan(config, surveys).arithmetic, kDotQ26);
   expect_error(ExitCode::kDataError, {"dot products", "float32"}, [&] { bound(1e38); });

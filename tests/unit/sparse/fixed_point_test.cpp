@@ -29,7 +29,7 @@ std::uint32_t bits_of(float value) {
 }
 
 std::optional<int> exponent_of(const std::vector<double>& values) {
-  return integer_exponent(values);
+  return integer_exponent(values, row_size(values));
 }
 
 double true_cosine(const CsrMatrix& rows, std::int64_t q, std::int64_t i) {
@@ -38,7 +38,7 @@ double true_cosine(const CsrMatrix& rows, std::int64_t q, std::int64_t i) {
 
 /// Of a row in cosine_bound: 0 for a row that is quantized exactly.
 double rounded_nonzeros(CsrView rows, std::int64_t row) {
-  return static_cast<double>(rounding_info(rows.slice({row, row + 1})).longest_rounded_row);
+  return static_cast<double>(value_info(rows.slice({row, row + 1})).rounding.longest_rounded_row);
 }
 
 Entries random_row(Random& random, std::size_t length) {
@@ -152,11 +152,11 @@ TEST(FixedPoint, Q30HoldsTheBoundForRowsOfManyThousandNonzeros) {
 TEST(FixedPoint, ACorpusOfExactRoundedAndEmptyRowsStaysWithinTheBoundsOfItsPairs) {
   const CsrMatrix queries = test::random_rows(90, 200, 12, 21);
   const CsrMatrix items = test::random_rows(300, 200, 15, 22);
-  const RoundingInfo rounding = rounding_info(queries.view());
+  const RoundingInfo rounding = value_info(queries.view()).rounding;
   ASSERT_GT(rounding.exact_rows, 30);
   ASSERT_LT(rounding.exact_rows, 80);
-  const LengthInfo long_queries = length_info(queries.view());
-  const LengthInfo long_items = length_info(items.view());
+  const ValueInfo long_queries = value_info(queries.view());
+  const ValueInfo long_items = value_info(items.view());
   for (const FixedPoint format : {kQ26, kQ30, kDotQ26}) {
     const QuantizedRows q = quantized_rows(queries, format);
     const QuantizedRows i = quantized_rows(items, format);
@@ -308,14 +308,14 @@ TEST(RoundHalfEven, IsTheRoundingOfTheProcessor) {
   }
 }
 
-TEST(RowLength, TakesThePowerOfTwoOfTheLargestValue) {
-  const RowLength length = row_length(std::vector{1.0, -12.0, 5.0});
+TEST(RowSize, TakesThePowerOfTwoOfTheLargestValue) {
+  const RowSize size = row_size(std::vector{1.0, -12.0, 5.0});
 
-  EXPECT_EQ(length.exponent, 3);
-  EXPECT_EQ(length.norm, std::sqrt(170.0) / 8);
-  EXPECT_EQ(length.value(), std::sqrt(170.0));
-  EXPECT_DOUBLE_EQ(row_length(std::vector{3e200, -4e200}).value(), 5e200);
-  EXPECT_EQ(row_length({}).value(), 0.0);
+  EXPECT_EQ(size.exponent, 3);
+  EXPECT_EQ(size.norm(), std::sqrt(170.0) / 8);
+  EXPECT_EQ(size.length(), std::sqrt(170.0));
+  EXPECT_DOUBLE_EQ(row_size(std::vector{3e200, -4e200}).length(), 5e200);
+  EXPECT_EQ(row_size({}).length(), 0.0);
 }
 
 TEST(FixedPoint, ARowScoresOneWithItselfAndWithItsMultiples) {
@@ -381,7 +381,7 @@ TEST(FixedPoint, RowsThatAreRoundedUpScoreTheirCosineBelowOne) {
   const double truth = true_cosine(pair, 0, 1);
   ASSERT_NEAR(truth, 1 - 7e-8, 0.2e-8);
 
-  ASSERT_EQ(rounding_info(pair.view()).exact_rows, 0);
+  ASSERT_EQ(value_info(pair.view()).rounding.exact_rows, 0);
   ASSERT_GT(exact_sum(rows, 0, rows, 1), test::kOneInQ26);
 
   EXPECT_EQ(exact_score(rows, 0, rows, 1), 1 - 0x1p-24f);
