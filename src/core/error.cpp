@@ -39,4 +39,11 @@ void contract_broken(const char* condition, const char* file, int line) {
 
 }  // namespace detail
 
+Error in_the_way(const std::string& path, const std::string& what) {
+  std::string sentence = "'";
+  sentence += path;
+  sentence += "' " + what + ": remove it, or choose another path";
+  return Error(ExitCode::kCannotCreate, sentence);
+}
+
 }  // namespace bulksim

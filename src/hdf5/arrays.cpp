@@ -28,17 +28,16 @@ hid_t type_of(Element element) {
 
 }  // namespace
 
-File create_array_file(const std::string& path) {
-  const PropertyList access = file_access();
-  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set the format");
+File create_array_file(const bulksim::File& file) {
+  const PropertyList access = creation_access();
   // All metadata goes into one block after the preface, and no array shares a block with another.
   check(H5Pset_meta_block_size(access.get(), kArraysAt - kPrefaceBytes), "set the metadata block");
   check(H5Pset_small_data_block_size(access.get(), 0), "set the block of small data");
   const PropertyList creation(H5Pcreate(H5P_FILE_CREATE), "create file creation properties");
   check(H5Pset_userblock(creation.get(), kPrefaceBytes), "set the user block");
   check(H5Pset_obj_track_times(creation.get(), false), "turn time stamps off");
-  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
-          "create '" + path + "'"};
+  return {H5Fcreate(file.handle().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
+          "create '" + file.path() + "'"};
 }
 
 std::int64_t create_array(const File& file, const std::string& name, Element element,
@@ -74,6 +73,21 @@ void write_array(const File& file, const std::string& name, Element element,
                       "create the array '" + name + "'");
   check(H5Dwrite(array.get(), type_of(element), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements),
         "write the array '" + name + "'");
+}
+
+Array find_array(const File& file, const std::string& name, Element element,
+                 const std::string& path) {
+  const std::string what = "open '" + name + "' of '" + path + "'";
+  const Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
+  const Dataspace space(H5Dget_space(array.get()), what, ExitCode::kDataError);
+  const Datatype type(H5Dget_type(array.get()), what, ExitCode::kDataError);
+  const std::int64_t count = H5Sget_simple_extent_npoints(space.get());
+  const haddr_t at = count > 0 ? H5Dget_offset(array.get()) : 0;
+  if (H5Sget_simple_extent_ndims(space.get()) != 1 || H5Tequal(type.get(), type_of(element)) <= 0 ||
+      count < 0 || at == HADDR_UNDEF) {
+    throw Error(ExitCode::kDataError, "'" + name + "' of '" + path + "' is not a plain array");
+  }
+  return {static_cast<std::int64_t>(at), count};
 }
 
 void read_array(const File& file, const std::string& name, Element element, std::size_t count,

@@ -84,6 +84,31 @@ void write_attributes(const File& file, const Attributes& attributes) {
     std::visit(Writer{file, name}, value);
 }
 
+void write_text_attribute(const File& file, const std::string& name, const std::string& attribute,
+                          const std::string& value) {
+  const Datatype type = text_type(value.size());
+  const Dataspace scalar(H5Screate(H5S_SCALAR), "create a scalar dataspace");
+  const std::string what = "the attribute '" + attribute + "' of '" + name + "'";
+  const Attribute written(H5Acreate_by_name(file.get(), name.c_str(), attribute.c_str(), type.get(),
+                                            scalar.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                          "create " + what);
+  check(H5Awrite(written.get(), type.get(), value.c_str()), "write " + what);
+}
+
+std::string read_text_attribute(const File& file, const std::string& name,
+                                const std::string& attribute, const std::string& path) {
+  const std::string what = "the attribute '" + attribute + "' of '" + name + "' in '" + path + "'";
+  const htri_t there = H5Aexists_by_name(file.get(), name.c_str(), attribute.c_str(), H5P_DEFAULT);
+  check(there, "look for " + what, ExitCode::kDataError);
+  if (there == 0) return "";
+  const Attribute found(
+      H5Aopen_by_name(file.get(), name.c_str(), attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+      "open " + what, ExitCode::kDataError);
+  const Value value = read_value(found, attribute, path);
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? "" : *text;
+}
+
 Attributes read_attributes(const File& file, const std::string& path) {
   H5O_info_t info;
   check(H5Oget_info(file.get(), &info), "inspect '" + path + "'", ExitCode::kDataError);

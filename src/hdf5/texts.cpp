@@ -19,12 +19,8 @@ std::int64_t create_texts(const File& file, const std::string& name, std::int64_
   return H5Dget_offset(texts.get());
 }
 
-std::optional<Texts> find_texts(const File& file, const std::string& name,
-                                const std::string& path) {
+Texts find_texts(const File& file, const std::string& name, const std::string& path) {
   const std::string what = "open the list '" + name + "' of '" + path + "'";
-  const htri_t there = H5Lexists(file.get(), name.c_str(), H5P_DEFAULT);
-  check(there, what, ExitCode::kDataError);
-  if (there == 0) return std::nullopt;
   const Dataset texts(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), what, ExitCode::kDataError);
   const Dataspace space(H5Dget_space(texts.get()), what, ExitCode::kDataError);
   const Datatype type(H5Dget_type(texts.get()), what, ExitCode::kDataError);
@@ -35,8 +31,8 @@ std::optional<Texts> find_texts(const File& file, const std::string& name,
   }
   hsize_t count = 0;
   check(H5Sget_simple_extent_dims(space.get(), &count, nullptr), what, ExitCode::kDataError);
-  return Texts{static_cast<std::int64_t>(at), static_cast<std::int64_t>(count),
-               static_cast<std::int64_t>(H5Tget_size(type.get()))};
+  return {static_cast<std::int64_t>(at), static_cast<std::int64_t>(count),
+          static_cast<std::int64_t>(H5Tget_size(type.get()))};
 }
 
 }  // namespace bulksim::h5

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "hdf5/handle.hpp"
@@ -19,8 +18,7 @@ struct Texts {
 std::int64_t create_texts(const File& file, const std::string& name, std::int64_t count,
                           std::int64_t width);
 
-/// The list `name`, or nothing when it does not exist; throws Error (65) when it is not a list of
-/// strings.
-std::optional<Texts> find_texts(const File& file, const std::string& name, const std::string& path);
+/// The list `name`; throws Error (65) when it is not a list of strings.
+Texts find_texts(const File& file, const std::string& name, const std::string& path);
 
 }  // namespace bulksim::h5

@@ -12,7 +12,8 @@
     sums.fine, sums.share, sums.coarse, sums.mask, sums.live_rows, sums.softmax_scale
     sums.queries(a), sums.items(b)        # rows of a fine block, as slices
 
-An incomplete result raises IncompleteResult; plain HDF5 would read NaN from a missing file.
+An incomplete result raises IncompleteResult; plain HDF5 would read NaN from a missing file. A file
+with links, external values, filters or foreign virtual datasets raises ForeignFile.
 """
 
 import json
@@ -24,6 +25,10 @@ import numpy as np
 
 class IncompleteResult(Exception):
     """The result is not finished, or some of its files are missing or truncated."""
+
+
+class ForeignFile(Exception):
+    """The file leads to other files or needs a filter, as no result of bulksim does."""
 
 
 def open(path):
@@ -61,6 +66,26 @@ def _check_version(folder):
             raise IncompleteResult(f"'{path}' {state}")
 
 
+def _require_plain(group, path, depth=0):
+    """Follows no link that leads elsewhere; of virtual datasets, only /similarity is allowed."""
+    if depth > 8:
+        raise ForeignFile(f"'{path}': its groups are nested too deep")
+    for name in group:
+        whole = f"{group.name.rstrip('/')}/{name}"
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise ForeignFile(f"'{path}': '{whole}' is a link to another place")
+        found = group[name]
+        if isinstance(found, h5py.Group):
+            _require_plain(found, path, depth + 1)
+        elif isinstance(found, h5py.Dataset):
+            if found.external:
+                raise ForeignFile(f"'{path}': '{whole}' keeps its values in another file")
+            if found.is_virtual and whole != "/similarity":
+                raise ForeignFile(f"'{path}': '{whole}' is a virtual dataset")
+            if found.id.get_create_plist().get_nfilters():
+                raise ForeignFile(f"'{path}': '{whole}' uses a filter")
+
+
 def _open_text(path):
     return os.fdopen(os.open(path, os.O_RDONLY), encoding="utf-8")
 
@@ -71,6 +96,7 @@ class Result:
     def __init__(self, path):
         self.path = path
         self._file = h5py.File(path, "r")
+        _require_plain(self._file, path)
         if self._file.attrs.get("complete") != 1:
             raise IncompleteResult(f"'{path}' belongs to a run that did not finish")
         self.attributes = dict(self._file.attrs)
@@ -95,6 +121,8 @@ class Result:
         if not self._matrix.is_virtual:
             return
         for source in self._matrix.virtual_sources():
+            if os.path.isabs(source.file_name) or ".." in source.file_name.split("/"):
+                raise ForeignFile(f"'{self.path}' maps '{source.file_name}', which is no part of it")
             path = os.path.join(os.path.dirname(self.path), source.file_name)
             if not os.path.exists(path):
                 raise IncompleteResult(f"'{path}' is missing")
@@ -124,7 +152,12 @@ class Result:
     def _ids(self, name):
         if name not in self._file:
             return None
-        return [text.decode("utf-8") for text in self._file[name][:]]
+        ids = self._file[name]
+        if isinstance(ids, h5py.Dataset):  # padded, in results of older versions
+            return [text.decode("utf-8") for text in ids[:]]
+        ends = ids["offsets"][:]
+        text = ids["text"][:].tobytes()
+        return [text[a:b].decode("utf-8") for a, b in zip(ends[:-1], ends[1:])]
 
     def row(self, query):
         """Items (in ascending order) and scores of one query."""

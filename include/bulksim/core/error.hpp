@@ -45,6 +45,9 @@ namespace detail {
 [[noreturn]] void contract_broken(const char* condition, const char* file, int line);
 }  // namespace detail
 
+/// Error (73): "'<path>' <what>: remove it, or choose another path".
+Error in_the_way(const std::string& path, const std::string& what);
+
 }  // namespace bulksim
 
 /// States a precondition. Checked in debug builds only: a failure is a bug in the program.

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "bulksim/core/checksum.hpp"
+
 namespace bulksim {
 
 /// Interface for every system call on files. Each function has the arguments and the result of the
@@ -38,6 +40,7 @@ class FileCalls {
   virtual int mkdir(const char* path, mode_t mode) = 0;
   virtual int rmdir(const char* path) = 0;
   virtual int unlink(const char* path) = 0;
+  /// link(2); `from` may also be the path of an open file in /proc/self/fd.
   virtual int link(const char* from, const char* to) = 0;
   virtual int rename(const char* from, const char* to) = 0;
   virtual int symlink(const char* target, const char* path) = 0;
@@ -60,6 +63,9 @@ class File {
   File() = default;
   /// `flags` and `mode` are those of open(2); O_CLOEXEC is added.
   static File open(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
+  /// Creates a file without a name in the folder of `path`, for reading and writing (O_TMPFILE); a
+  /// closed one where the file system does not support that. Errors name `path`.
+  static File create_unnamed(FileCalls& calls, const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -68,6 +74,8 @@ class File {
 
   bool is_open() const { return fd_ >= 0; }
   int descriptor() const { return fd_; }
+  /// A path to the open file, valid even when the file has no name or another one.
+  std::string handle() const { return "/proc/self/fd/" + std::to_string(fd_); }
   const std::string& path() const { return path_; }
   std::int64_t size() const;
   /// Reads exactly `to.size()` bytes at `at`; fewer is an Error (65, "is truncated").
@@ -109,8 +117,8 @@ void make_directories(FileCalls& calls, const std::string& path, mode_t mode = 0
 void sync_directory(FileCalls& calls, const std::string& path);
 /// The whole file as a string.
 std::string read_text(FileCalls& calls, const std::string& path);
-/// Writes a temporary file beside `path`, syncs it and renames it over `path`, which has either the
-/// old or the new content at any time.
+/// Writes a file, syncs it and gives it the name `path`, which has either the old or the new
+/// content at any time.
 void replace_file(FileCalls& calls, const std::string& path, std::string_view content);
 /// Like `replace_file`, but throws Error (73) when `path` exists.
 void create_file(FileCalls& calls, const std::string& path, std::string_view content);
@@ -123,6 +131,9 @@ void remove_file(FileCalls& calls, const std::string& path);
 /// Removes a tree that may be missing. Never follows a symbolic link, even one created during the
 /// call, and never leaves the file system.
 void remove_tree(FileCalls& calls, const std::string& path);
+
+/// XXH3-128 of the bytes [begin, end) of a file.
+Digest digest_of(const File& file, std::int64_t begin, std::int64_t end);
 
 /// The umask. It is read by setting it, so no other thread may create files during the call.
 mode_t process_umask();

@@ -71,17 +71,27 @@ inline FixedPoint cosine_format(std::int64_t n_q, std::int64_t n_i) {
 /// Largest sum of squares of a row of case (a).
 inline constexpr std::int64_t kMostSquares = std::int64_t{1} << 52;
 
-/// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
-inline double times_power_of_two(double x, int exponent) {
-  constexpr int kBias = 1023;
-  if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
-  return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kBias) << 52);
+/// 2^exponent, where that is a normal number.
+inline constexpr int kLeastExponent = -1022;
+inline constexpr int kLargestExponent = 1023;
+inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kLargestExponent) << 52);
 }
 
-/// Adding this to |x| < 2^51 rounds x half to even: float64 has a spacing of 1 there.
+/// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
+inline double times_power_of_two(double x, int exponent) {
+  const bool normal = kLeastExponent <= exponent && exponent <= kLargestExponent;
+  return normal ? x * power_of_two(exponent) : std::ldexp(x, exponent);
+}
+
+/// Adding this to |x| < 2^51 rounds x half to even: float64 has a spacing of 1 there. The low bits
+/// of the sum are those of the integer.
 inline constexpr double kStepsOfOne = 0x1.8p52;
 inline double round_half_even(double x) {
   return x + kStepsOfOne - kStepsOfOne;
+}
+inline std::int32_t rounded_int32(double x) {
+  return static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(x + kStepsOfOne));
 }
 
 /// What the scale of a canonical row depends on.
@@ -98,10 +108,16 @@ struct RowSize {
 
 /// Exponent of the largest |x|; `values` are nonzero, and at least one.
 inline int largest_exponent(std::span<const double> values) {
-  std::int64_t bits = 0;  // of the largest |x|: bit patterns have the order of the numbers
+  std::uint32_t high = 0;  // half of the largest |x|: bit patterns have the order of the numbers
   for (const double value : values)
-    bits = std::max(bits, std::bit_cast<std::int64_t>(std::fabs(value)));
-  return std::ilogb(std::bit_cast<double>(bits));
+    high = std::max(
+        high, static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32) & 0x7FFFFFFF);
+  const int biased = static_cast<int>(high >> 20);
+  if (biased > 0) return biased - kLargestExponent;
+  double largest = 0.0;
+  for (const double value : values)
+    largest = std::max(largest, std::fabs(value));
+  return std::ilogb(largest);
 }
 
 /// Size of a row whose `values` are nonzero and in ascending order of columns.
@@ -109,16 +125,19 @@ inline RowSize row_size(std::span<const double> values) {
   if (values.empty()) return {};
   RowSize size;
   size.exponent = largest_exponent(values);
-  bool all_integers = true;
+  const bool normal = size.exponent >= -kLargestExponent && size.exponent <= -kLeastExponent;
+  const double factor = normal ? power_of_two(-size.exponent) : 0.0;
+  std::uint64_t fractions = 0;
   std::uint64_t bits = 0;
   for (const double value : values) {
-    const double scaled = times_power_of_two(value, -size.exponent);
+    const double scaled = normal ? value * factor : std::ldexp(value, -size.exponent);
     size.squares += scaled * scaled;
     const double integer = scaled * 0x1p26;
-    all_integers &= integer == round_half_even(integer);
-    bits |= std::bit_cast<std::uint64_t>(integer + kStepsOfOne);
+    const double shifted = integer + kStepsOfOne;
+    fractions |= std::bit_cast<std::uint64_t>(integer - (shifted - kStepsOfOne));
+    bits |= std::bit_cast<std::uint64_t>(shifted);
   }
-  if (all_integers) size.zeros = std::countr_zero(bits);
+  if (fractions == 0) size.zeros = std::countr_zero(bits);
   return size;
 }
 
@@ -143,19 +162,17 @@ inline double quantize_row(std::span<const double> values, FixedPoint format, st
   if (values.empty()) return 0.0;
   const RowSize size = row_size(values);
   const std::optional<int> e = integer_exponent(values, size);
-  if (e) {
-    for (std::size_t at = 0; at < values.size(); ++at)
-      to[at] = static_cast<std::int32_t>(times_power_of_two(values[at], -*e));
-  } else {
-    const double norm = size.norm();
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const double unit = times_power_of_two(values[at], -size.exponent) / norm;
-      to[at] = static_cast<std::int32_t>(round_half_even(times_power_of_two(unit, format.bits)));
-    }
-  }
+  const int exponent = e ? *e : size.exponent;
+  const double norm = e ? 1.0 : size.norm();
+  const double steps = e ? 1.0 : power_of_two(format.bits);
+  const bool normal = exponent >= -kLargestExponent && exponent <= -kLeastExponent;
+  const double factor = normal ? power_of_two(-exponent) : 0.0;
   std::int64_t squares = 0;
-  for (std::size_t at = 0; at < values.size(); ++at)
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    const double scaled = normal ? values[at] * factor : std::ldexp(values[at], -exponent);
+    to[at] = rounded_int32(scaled / norm * steps);
     squares += std::int64_t{to[at]} * to[at];
+  }
   const double root = std::sqrt(static_cast<double>(squares));
   if (format.metric == Metric::kCosine) return 1.0 / root;
   return e ? times_power_of_two(1.0, *e) : size.length() / root;

@@ -23,34 +23,13 @@ auto uninterrupted(Call call) {
   return result;
 }
 
-Error in_the_way(const std::string& path, const std::string& what) {
-  return Error(ExitCode::kCannotCreate,
-               "'" + path + "' " + what + ": remove it, or choose another path");
-}
-
-/// Writes and syncs a temporary file beside `path`, after removing a leftover of a killed run.
-std::string write_neighbour(FileCalls& calls, const std::string& path, std::string_view content) {
-  std::string neighbour = path + ".tmp";
-  remove_file(calls, neighbour);
-  File file = File::open(calls, neighbour, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  file.write(std::as_bytes(std::span<const char>(content)), 0);
-  file.sync();
-  file.close();
-  return neighbour;
-}
-
-/// A path to an open folder through /proc, valid even when the folder is renamed.
-std::string handle_of(const File& folder) {
-  return "/proc/self/fd/" + std::to_string(folder.descriptor());
-}
-
 void remove_entry(FileCalls& calls, const std::string& path, const std::string& shown,
                   dev_t device);
 
 void empty_directory(FileCalls& calls, const std::string& path, const std::string& shown,
                      dev_t device) {
   const File folder = File::open(calls, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  const std::string handle = handle_of(folder);
+  const std::string handle = folder.handle();
   for (const std::string& name : list_directory(calls, handle)) {
     remove_entry(calls, inside(handle, name), inside(shown, name), device);
   }
@@ -75,6 +54,16 @@ File File::open(FileCalls& calls, const std::string& path, int flags, mode_t mod
   const int fd = uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC, mode); });
   if (fd == -1) throw system_error((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
   return File(calls, path, fd);
+}
+
+File File::create_unnamed(FileCalls& calls, const std::string& path) {
+  const std::string folder = parent_of(path);
+  const int fd = uninterrupted(
+      [&] { return calls.open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666); });
+  if (fd != -1) return File(calls, path, fd);
+  // the last two: a kernel that does not know O_TMPFILE
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return {};
+  throw system_error("create", path, errno);
 }
 
 File::~File() {
@@ -181,7 +170,7 @@ std::string inside(const std::string& folder, const std::string& name) {
 std::string real_path(FileCalls& calls, const std::string& path) {
   const File file = File::open(calls, path, O_PATH);
   std::array<char, PATH_MAX> target{};
-  const ssize_t length = calls.readlink(handle_of(file).c_str(), target.data(), target.size());
+  const ssize_t length = calls.readlink(file.handle().c_str(), target.data(), target.size());
   if (length == -1) throw system_error("resolve", path, errno);
   return std::string(target.data(), length);
 }
@@ -221,15 +210,6 @@ std::string read_text(FileCalls& calls, const std::string& path) {
   }
 }
 
-void replace_file(FileCalls& calls, const std::string& path, std::string_view content) {
-  rename_durably(calls, write_neighbour(calls, path, content), path);
-}
-
-void create_file(FileCalls& calls, const std::string& path, std::string_view content) {
-  move_to_new_name(calls, write_neighbour(calls, path, content), path);
-  sync_directory(calls, parent_of(path));
-}
-
 void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to) {
   const int linked = calls.link(from.c_str(), to.c_str());
   const int reason = errno;
@@ -254,6 +234,18 @@ void remove_file(FileCalls& calls, const std::string& path) {
   if (calls.unlink(path.c_str()) == -1 && errno != ENOENT) {
     throw system_error("remove", path, errno);
   }
+}
+
+Digest digest_of(const File& file, std::int64_t begin, std::int64_t end) {
+  Hasher hasher;
+  std::vector<std::byte> block(std::min(end - begin, std::int64_t{1} << 20));
+  for (std::int64_t at = begin; at < end;) {
+    const auto some = std::span(block).first(std::min(end - at, std::ssize(block)));
+    file.read(some, at);
+    hasher.update(some);
+    at += std::ssize(some);
+  }
+  return hasher.digest();
 }
 
 void remove_tree(FileCalls& calls, const std::string& path) {

@@ -12,7 +12,7 @@
 
 namespace bulksim {
 
-/// Writes bytes sequentially from a position in a file, in large pieces.
+/// Writes bytes sequentially from a position in a file, in large pieces, and takes their digest.
 class FileAppender {
  public:
   /// `file` must outlive the appender.
@@ -37,12 +37,15 @@ class FileAppender {
     write(std::span(buffer_).first(used_));
     used_ = 0;
   }
+  /// XXH3-128 of all bytes that were written; complete after `flush`.
+  Digest digest() const { return hasher_.digest(); }
 
  private:
   static constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
   void write(std::span<const std::byte> bytes) {
     file_->write(bytes, at_);
+    hasher_.update(bytes);
     at_ += bytes.size();
   }
 
@@ -50,16 +53,7 @@ class FileAppender {
   std::int64_t at_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
+  Hasher hasher_;
 };
-
-/// Creates or replaces a file, calls `fill` to append to it, and syncs it.
-template <class Fill>
-void write_file(FileCalls& calls, const std::string& path, const Fill& fill) {
-  const File file = File::open(calls, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-  FileAppender out(file, 0);
-  fill(out);
-  out.flush();
-  file.sync();
-}
 
 }  // namespace bulksim

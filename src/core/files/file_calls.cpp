@@ -35,7 +35,10 @@ class SystemFileCalls final : public FileCalls {
   int mkdir(const char* path, mode_t mode) override { return ::mkdir(path, mode); }
   int rmdir(const char* path) override { return ::rmdir(path); }
   int unlink(const char* path) override { return ::unlink(path); }
-  int link(const char* from, const char* to) override { return ::link(from, to); }
+  int link(const char* from, const char* to) override {
+    const bool is_open = std::string_view(from).starts_with("/proc/self/fd/");
+    return ::linkat(AT_FDCWD, from, AT_FDCWD, to, is_open ? AT_SYMLINK_FOLLOW : 0);
+  }
   int rename(const char* from, const char* to) override { return std::rename(from, to); }
   int symlink(const char* target, const char* path) override { return ::symlink(target, path); }
   ssize_t readlink(const char* path, char* to, std::size_t bytes) override {

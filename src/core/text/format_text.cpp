@@ -15,6 +15,23 @@ std::string bytes_text(std::int64_t bytes) {
   return formatted(unit[0] == 'B' ? "%.0f %s" : "%.1f %s", value, unit);
 }
 
+std::string shown_text(std::string_view text) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // C1 in UTF-8
+      shown += formatted("\\x%02x", static_cast<unsigned>(next));
+      ++at;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      shown += formatted("\\x%02x", static_cast<unsigned>(byte));
+    } else {
+      shown += text[at];
+    }
+  }
+  return shown;
+}
+
 std::string utc_text(std::int64_t seconds) {
   const std::time_t time = seconds;
   std::tm parts{};

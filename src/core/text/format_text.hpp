@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace bulksim {
 
@@ -13,6 +14,9 @@ std::string formatted(const char* format, Values... values) {
   std::snprintf(text, sizeof text, format, values...);
   return text;
 }
+
+/// Text from a file for a terminal: control characters (C0, DEL, C1) become escapes such as \x1b.
+std::string shown_text(std::string_view text);
 
 /// A human-readable number of bytes: "402.7 GB" (powers of 1,000).
 std::string bytes_text(std::int64_t bytes);

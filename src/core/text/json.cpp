@@ -181,6 +181,13 @@ bool JsonReader::has(const std::string& key) const {
   return find(node_, key) != nullptr;
 }
 
+std::vector<std::string> JsonReader::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& entry : static_cast<const Json*>(node_.get())->items())
+    keys.push_back(entry.key());
+  return keys;
+}
+
 bool JsonReader::boolean(const std::string& key) const {
   return value_or_throw(find_boolean(key), *this, key, "true or false");
 }

@@ -85,6 +85,8 @@ class JsonReader {
 
   bool empty() const;
   bool has(const std::string& key) const;
+  /// The keys of the object itself.
+  std::vector<std::string> keys() const;
 
   /// These throw Error (65) with the key when it is missing or its value has another type or is out
   /// of range.

@@ -30,6 +30,16 @@ struct NpyHeader {
 /// Reads the text of a header, "{'descr': '<f8', ...}"; every Error (65) starts with `shown`.
 NpyHeader parse_npy_header(const std::string& text, const std::string& shown);
 
+/// An .npy file of its own.
+struct NpyFile {
+  NpyHeader header;
+  std::int64_t data_at = 0;  ///< in the file, in bytes
+};
+
+/// Reads the header of an .npy file, version 1.0; throws Error (65) when the size of the file is
+/// not that of its elements.
+NpyFile open_npy(const File& file);
+
 /// An array in an archive, read element by element in its order.
 class NpyReader {
  public:

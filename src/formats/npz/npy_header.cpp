@@ -1,4 +1,6 @@
+#include <array>
 #include <charconv>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -145,6 +147,24 @@ std::int64_t NpyHeader::count() const {
 
 NpyHeader parse_npy_header(const std::string& text, const std::string& shown) {
   return HeaderParser(text, shown).parse();
+}
+
+NpyFile open_npy(const File& file) {
+  const std::string shown = "'" + file.path() + "'";
+  std::array<unsigned char, 10> start{};
+  file.read(std::as_writable_bytes(std::span(start)), 0);
+  if (std::memcmp(start.data(), "\x93NUMPY\x01", 7) != 0)
+    throw Error(ExitCode::kDataError, shown + " is not an .npy array of version 1");
+  std::string text(start[8] + 256 * std::size_t{start[9]}, '\0');
+  file.read(std::as_writable_bytes(std::span(text)), std::ssize(start));
+  const NpyFile npy{parse_npy_header(text, shown), std::ssize(start) + std::ssize(text)};
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(npy.header.count(), npy.header.type.bytes, &bytes) || bytes < 0 ||
+      bytes != file.size() - npy.data_at) {
+    throw Error(ExitCode::kDataError, shown + " has " + std::to_string(file.size() - npy.data_at) +
+                                          " bytes of elements, which does not match its shape");
+  }
+  return npy;
 }
 
 }  // namespace bulksim

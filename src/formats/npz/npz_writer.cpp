@@ -6,7 +6,6 @@
 
 #include "core/crc.hpp"
 #include "core/files/file_appender.hpp"
-#include "core/files/scratch_file.hpp"
 
 namespace bulksim {
 
@@ -17,6 +16,7 @@ constexpr std::uint16_t kVersion = 45;           // the first with 64-bit sizes
 constexpr std::uint16_t kFirstDay = 0x21;        // 1980-01-01: results contain no times
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;  // the size is in the extra field
 constexpr std::int64_t kLocalHeaderBytes = 50;   // without the name
+constexpr std::size_t kDigestDigits = 32;
 
 using Bytes = std::vector<std::byte>;
 
@@ -117,8 +117,8 @@ Bytes end_of_directory(std::int64_t at, std::int64_t bytes, std::size_t members,
   put(end, static_cast<std::uint16_t>(members));
   put(end, kIn64Bits);
   put(end, kIn64Bits);
-  put(end, static_cast<std::uint16_t>(comment.size()));
-  put(end, comment);
+  put(end, static_cast<std::uint16_t>(comment.size() + kDigestDigits));
+  put(end, comment);  // the digest follows
   return end;
 }
 
@@ -136,12 +136,9 @@ std::string npy_head(const std::string& type, const std::string& shape) {
 }
 
 struct NpzWriter::Impl {
-  FileCalls& calls;
-  std::string path;
+  const File& file;
   std::string comment;
   bool wide;
-  ScratchFile scratch;
-  File file = {};
   std::vector<Member> members = {};  ///< in the order of the file
   std::int64_t end = 0;
 
@@ -164,12 +161,10 @@ struct NpzWriter::Impl {
   }
 };
 
-NpzWriter::NpzWriter(FileCalls& calls, const std::string& path, std::int64_t columns,
+NpzWriter::NpzWriter(const File& file, std::int64_t columns,
                      const std::vector<std::int64_t>& row_offsets, const std::string& comment)
-    : impl_(new Impl{calls, path, comment, std::max(columns, row_offsets.back()) > kMostNarrow,
-                     ScratchFile(calls, path)}) {
+    : impl_(new Impl{file, comment, std::max(columns, row_offsets.back()) > kMostNarrow}) {
   Impl& npz = *impl_;
-  npz.file = File::open(calls, npz.scratch.path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const std::int64_t values = row_offsets.back();
   const std::string count = std::to_string(values) + ",";
   const std::string type = npz.wide ? "<i8" : "<i4";
@@ -206,9 +201,9 @@ void NpzWriter::finish() {
       end_of_directory(impl_->end, std::ssize(directory), impl_->members.size(), impl_->comment);
   directory.insert(directory.end(), end.begin(), end.end());
   impl_->file.write(directory, impl_->end);
-  impl_->file.sync();
-  impl_->file.close();
-  rename_durably(impl_->calls, impl_->scratch.path(), impl_->path);
+  const std::int64_t digest_at = impl_->end + std::ssize(directory);
+  const std::string digest = digest_of(impl_->file, 0, digest_at).hex();
+  impl_->file.write(std::as_bytes(std::span(digest)), digest_at);
 }
 
 }  // namespace bulksim

@@ -206,16 +206,6 @@ class SpmatSource final : public MatrixSource {
 /// Values that are converted together before they are written.
 constexpr std::size_t kValuesAtOnce = 65536;
 
-std::string temporary_name(const std::string& path) {
-  return path + ".tmp";
-}
-
-/// First removes a leftover of a killed run of that name.
-File create_afresh(FileCalls& calls, const std::string& path) {
-  remove_file(calls, path);
-  return File::open(calls, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-}
-
 SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t columns) {
   return {std::ssize(row_offsets) - 1, columns, row_offsets.back()};
 }
@@ -229,16 +219,8 @@ std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& pa
 
 SpmatWriter::SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
                          std::vector<std::int64_t> row_offsets)
-    : calls_(calls),
-      path_(std::move(path)),
-      columns_(columns),
-      row_offsets_(std::move(row_offsets)),
-      file_(create_afresh(calls_, temporary_name(path_))) {
+    : columns_(columns), row_offsets_(std::move(row_offsets)), staged_(calls, std::move(path)) {
   BULKSIM_EXPECT(!row_offsets_.empty() && row_offsets_.front() == 0 && columns <= kMostColumns);
-}
-
-SpmatWriter::~SpmatWriter() {
-  if (!finished_) calls_.unlink(temporary_name(path_).c_str());
 }
 
 void SpmatWriter::append(CsrView rows) {
@@ -248,8 +230,8 @@ void SpmatWriter::append(CsrView rows) {
   next_row_ += rows.rows();
   BULKSIM_EXPECT(row_offsets_.at(next_row_) == first + rows.nnz());
   const SpmatHeader header = header_of(row_offsets_, columns_);
-  file_.write(std::as_bytes(rows.col_indices.subspan(begin, count)),
-              header.columns_at() + 4 * first);
+  staged_.file().write(std::as_bytes(rows.col_indices.subspan(begin, count)),
+                       header.columns_at() + 4 * first);
   write_values(rows.values.subspan(begin, count), header.values_at() + 4 * first);
 }
 
@@ -260,24 +242,21 @@ void SpmatWriter::write_values(std::span<const double> values, std::int64_t at) 
     for (std::size_t entry = 0; entry < narrow.size(); ++entry) {
       narrow[entry] = static_cast<float>(values[done + entry]);
       if (!std::isfinite(narrow[entry])) {
-        throw Error(ExitCode::kDataError, "cannot write '" + path_ + "': the value " +
+        throw Error(ExitCode::kDataError, "cannot write '" + staged_.path() + "': the value " +
                                               std::to_string(values[done + entry]) +
                                               " is outside the range of float32");
       }
     }
-    file_.write(bytes_of(narrow), at + 4 * static_cast<std::int64_t>(done));
+    staged_.file().write(bytes_of(narrow), at + 4 * static_cast<std::int64_t>(done));
   }
 }
 
 void SpmatWriter::finish() {
   BULKSIM_EXPECT(next_row_ + 1 == std::ssize(row_offsets_));
   const SpmatHeader header = header_of(row_offsets_, columns_);
-  file_.write(std::as_bytes(std::span(&header, 1)), 0);
-  file_.write(bytes_of(row_offsets_), header.offsets_at());
-  file_.sync();
-  file_.close();
-  rename_durably(calls_, temporary_name(path_), path_);
-  finished_ = true;
+  staged_.file().write(std::as_bytes(std::span(&header, 1)), 0);
+  staged_.file().write(bytes_of(row_offsets_), header.offsets_at());
+  staged_.publish();
 }
 
 }  // namespace bulksim

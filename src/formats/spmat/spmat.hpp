@@ -9,6 +9,7 @@
 #include "bulksim/core/file.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
+#include "core/files/staged_file.hpp"
 
 namespace bulksim {
 
@@ -31,26 +32,23 @@ class SpmatWriter {
   /// `row_offsets` has rows + 1 entries from 0; `columns` is at most 2^31.
   SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
               std::vector<std::int64_t> row_offsets);
-  ~SpmatWriter();
+  ~SpmatWriter() = default;
   SpmatWriter(const SpmatWriter&) = delete;
   SpmatWriter& operator=(const SpmatWriter&) = delete;
 
   /// The next rows, of the lengths given by `row_offsets`; values are stored as float32. Throws
   /// Error (65) for a value outside the range of float32.
   void append(CsrView rows);
-  /// Syncs and renames; every row must be there.
+  /// Makes the file durable under its name; every row must be there.
   void finish();
 
  private:
   void write_values(std::span<const double> values, std::int64_t at);
 
-  FileCalls& calls_;
-  std::string path_;
   std::int64_t columns_;
   std::vector<std::int64_t> row_offsets_;
-  File file_;
+  StagedFile staged_;
   std::int64_t next_row_ = 0;
-  bool finished_ = false;
 };
 
 }  // namespace bulksim

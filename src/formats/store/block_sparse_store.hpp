@@ -11,6 +11,7 @@
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/row_survey.hpp"
+#include "core/files/staged_file.hpp"
 
 namespace bulksim {
 
@@ -60,8 +61,8 @@ struct StoreInfo {
   StringTable terms;                   ///< one per column, or none
 };
 
-/// Writes a store, row block by row block, with bounded memory. The file appears under its name
-/// when `finish` returns; until then there is a temporary file beside it, which the writer removes.
+/// Writes a store, row block by row block, with bounded memory. The file appears when `finish`
+/// returns.
 class StoreWriter {
  public:
   StoreWriter(FileCalls& calls, std::string path);
@@ -71,7 +72,8 @@ class StoreWriter {
 
   /// The next row block of canonical rows: 1,024 of them, fewer only in the last call.
   void append(CsrView canonical);
-  /// Writes the rest, syncs and renames. Columns must be below `store_info.columns`.
+  /// Writes the rest and makes the file durable under its name. Columns must be below
+  /// `store_info.columns`.
   StoreSizes finish(const StoreInfo& store_info);
 
   std::int64_t rows() const { return rows_; }
@@ -84,17 +86,14 @@ class StoreWriter {
   StoreHeader header_of(const StoreInfo& store_info) const;
   void write_arrays(const StoreInfo& store_info, StoreHeader& header) const;
 
-  FileCalls& calls_;
-  std::string path_;
-  std::unique_ptr<Layout> layout_;  // the open HDF5 file
-  File file_;                       // the same file, for the bytes of arrays
+  StagedFile staged_;
+  std::unique_ptr<Layout> layout_;  // its HDF5
   std::vector<std::byte> pending_;  // row blocks that are not written yet
   std::vector<std::int64_t> row_block_offsets_{0};
   RowSurvey survey_;
   ValueInfo values_;
   std::int64_t rows_ = 0;
   std::int64_t nnz_ = 0;
-  bool finished_ = false;
 };
 
 }  // namespace bulksim

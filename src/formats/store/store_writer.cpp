@@ -23,10 +23,6 @@ static_assert(std::endian::native == std::endian::little,
 /// Row blocks are written in pieces of about this size.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
-std::string temporary_name(const std::string& path) {
-  return path + ".tmp";
-}
-
 /// One array to be written.
 struct NewArray {
   StoreArray which;
@@ -70,18 +66,9 @@ struct StoreWriter::Layout {
 };
 
 StoreWriter::StoreWriter(FileCalls& calls, std::string path)
-    : calls_(calls), path_(std::move(path)) {
-  const std::string temporary = temporary_name(path_);
-  remove_file(calls_, temporary);  // of a killed run
-  layout_.reset(new Layout{h5::create_array_file(temporary)});
-  file_ = File::open(calls_, temporary, O_WRONLY | O_NOFOLLOW);
-}
+    : staged_(calls, std::move(path)), layout_(new Layout{h5::create_array_file(staged_.file())}) {}
 
-StoreWriter::~StoreWriter() {
-  if (finished_) return;
-  layout_.reset();
-  calls_.unlink(temporary_name(path_).c_str());
-}
+StoreWriter::~StoreWriter() = default;
 
 void StoreWriter::append(CsrView canonical) {
   BULKSIM_EXPECT(rows_ % kRowBlockRows == 0 && canonical.rows() <= kRowBlockRows);
@@ -101,7 +88,7 @@ void StoreWriter::append(CsrView canonical) {
 /// The row blocks are where HDF5 will place the first array, which it creates only in `finish`.
 void StoreWriter::flush() {
   const std::int64_t size = pending_.size();
-  file_.write(pending_, h5::kArraysAt + row_block_offsets_.back() - size);
+  staged_.file().write(pending_, h5::kArraysAt + row_block_offsets_.back() - size);
   pending_.clear();
 }
 
@@ -110,16 +97,13 @@ StoreSizes StoreWriter::finish(const StoreInfo& store_info) {
   StoreHeader header = header_of(store_info);
   write_arrays(store_info, header);
   h5::write_attributes(layout_->file, attributes_of(header, values_.rounding));
-  layout_->file.close("close '" + temporary_name(path_) + "'");
+  layout_->file.close("close '" + staged_.path() + "'");
   header.crc = crc_of(header);
-  file_.write(std::as_bytes(std::span(&header, 1)), 0);
+  staged_.file().write(std::as_bytes(std::span(&header, 1)), 0);
   StoreHeaderExtension extension{values_.rounding};
   extension.crc = crc_of(extension);
-  file_.write(std::as_bytes(std::span(&extension, 1)), sizeof header);
-  file_.sync();
-  file_.close();
-  rename_durably(calls_, temporary_name(path_), path_);
-  finished_ = true;
+  staged_.file().write(std::as_bytes(std::span(&extension, 1)), sizeof header);
+  staged_.publish();
   return sizes_of(header);
 }
 
@@ -144,8 +128,8 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
                            {static_cast<hsize_t>(row_block_offsets_.back())}),
           row_block_offsets_.back(), 0, 1};
   if (rows.at != h5::kArraysAt) {
-    throw Error(ExitCode::kSoftware, "HDF5 has placed the row blocks of '" + path_ + "' at byte " +
-                                         std::to_string(rows.at) + " instead of " +
+    throw Error(ExitCode::kSoftware, "HDF5 has placed the row blocks of '" + staged_.path() +
+                                         "' at byte " + std::to_string(rows.at) + " instead of " +
                                          std::to_string(h5::kArraysAt));
   }
   std::vector<NewArray> arrays{
@@ -167,7 +151,7 @@ void StoreWriter::write_arrays(const StoreInfo& store_info, StoreHeader& header)
         h5::create_array(layout_->file, array.name, array.element, array.extent);
     header.arrays[static_cast<std::size_t>(array.which)] = {at, std::ssize(array.content),
                                                             crc32c(array.content), 1};
-    file_.write(array.content, at);
+    staged_.file().write(array.content, at);
   }
 }
 

@@ -96,6 +96,9 @@ struct JobConfig {
   BackendWish backend = BackendWish::kAuto;
   std::optional<std::int64_t> max_output;  ///< bytes
   Repeat repeat = Repeat::kReuse;
+  bool overwrite = false;           ///< replace even a file that is not a result
+  std::string run_tag = "bulksim";  ///< of a TREC run
+  bool replace_blanks = false;      ///< in the ids of a TREC run
   Durability durability = Durability::kOn;
   ReadBack read_back = ReadBack::kSample;
   Guard guard = Guard::kOff;

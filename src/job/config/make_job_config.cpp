@@ -64,46 +64,6 @@ Partners parse_partners(const OptionValues& options) {
   return both ? Partners::kOthers : Partners::kLater;
 }
 
-/// The requested pairs; none when the full matrix is requested.
-std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
-  constexpr double kMostScore = 3e38;
-  constexpr std::int64_t kMostKept = 10'000;
-  const bool asked = options.has("threshold") || options.has("below") || options.flag("nonzero") ||
-                     options.has("top-k") || options.has("sample-per-query");
-  if (!asked) {
-    for (const char* name : {"pairs", "include-self", "queries-range", "items-range"}) {
-      if (!options.has(name)) continue;
-      throw Error(ExitCode::kUsage, "--" + std::string(name) +
-                                        " requires --threshold, --below, --nonzero, --top-k or "
-                                        "--sample-per-query, which choose pairs");
-    }
-    return std::nullopt;
-  }
-  PairFilterSpec filter;
-  if (options.has("threshold")) {
-    filter.at_least = static_cast<float>(options.real("threshold", -kMostScore, kMostScore));
-  }
-  if (options.has("below")) {
-    filter.below = static_cast<float>(options.real("below", -kMostScore, kMostScore));
-  }
-  filter.nonzero_only = options.flag("nonzero");
-  filter.partners = parse_partners(options);
-  filter.queries = parse_rows(options, "queries-range");
-  filter.items = parse_rows(options, "items-range");
-  if (options.has("top-k") && options.has("sample-per-query")) {
-    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query cannot be combined");
-  }
-  if (options.has("top-k")) {
-    filter.keep = Keep::kBest;
-    filter.count = options.integer("top-k", 1, kMostKept);
-  } else if (options.has("sample-per-query")) {
-    filter.keep = Keep::kSample;
-    filter.count = options.integer("sample-per-query", 1, kMostKept);
-    filter.seed = options.integer("seed", 0);
-  }
-  return filter;
-}
-
 void set_selection(const OptionValues& options, JobConfig& config) {
   constexpr std::int64_t kMostStride = 64;
   config.select = parse_selection(options);
@@ -166,9 +126,15 @@ void check_output_form(const JobConfig& config) {
 }
 
 /// Files that hold pairs cannot hold a matrix.
-void check_output_suffix(const JobConfig& config) {
+void check_output_ending(const JobConfig& config) {
+  require_known_ending(config.output);
   const auto form = file_form(config.output);
-  if (config.filter || (form != FileForm::kNpz && form != FileForm::kTsv)) return;
+  if (form == FileForm::kNpy) {
+    throw Error(ExitCode::kUsage, "'" + config.output +
+                                      "' would hold a dense matrix: compute a folder or NAME.h5 "
+                                      "and write it with bulksim export");
+  }
+  if (config.filter || !form || form == FileForm::kHdf5) return;
   throw Error(ExitCode::kUsage, "'" + config.output +
                                     "' can hold only pairs: choose them with --threshold, "
                                     "--nonzero or --top-k, or give a folder or NAME.h5");
@@ -177,7 +143,9 @@ void check_output_suffix(const JobConfig& config) {
 void set_keeping(const OptionValues& options, JobConfig& config) {
   constexpr double kMostDays = 36'500;
   constexpr double kMostSeconds = 86'400;
-  config.repeat = options.flag("recompute") ? Repeat::kRecompute : Repeat::kReuse;
+  config.overwrite = options.flag("overwrite");
+  config.repeat =
+      options.flag("recompute") || config.overwrite ? Repeat::kRecompute : Repeat::kReuse;
   config.durability = options.choice<Durability>(
       "durability", {{"on", Durability::kOn}, {"off", Durability::kOff}});
   config.read_back = options.choice<ReadBack>(
@@ -205,6 +173,55 @@ std::optional<Selection> parse_selection(const OptionValues& options) {
     return Selection{SelectBy::kShare, options.real("select-share", 0, 1)};
   }
   return std::nullopt;
+}
+
+std::optional<PairFilterSpec> parse_filter(const OptionValues& options) {
+  constexpr double kMostScore = 3e38;
+  constexpr std::int64_t kMostKept = 10'000;
+  const bool asked = options.has("threshold") || options.has("below") || options.flag("nonzero") ||
+                     options.has("top-k") || options.has("sample-per-query");
+  if (!asked) {
+    for (const char* name : {"pairs", "include-self", "queries-range", "items-range"}) {
+      if (!options.has(name)) continue;
+      throw Error(ExitCode::kUsage, "--" + std::string(name) +
+                                        " requires --threshold, --below, --nonzero, --top-k or "
+                                        "--sample-per-query, which choose pairs");
+    }
+    return std::nullopt;
+  }
+  PairFilterSpec filter;
+  if (options.has("threshold")) {
+    filter.at_least = static_cast<float>(options.real("threshold", -kMostScore, kMostScore));
+  }
+  if (options.has("below")) {
+    filter.below = static_cast<float>(options.real("below", -kMostScore, kMostScore));
+  }
+  filter.nonzero_only = options.flag("nonzero");
+  filter.partners = parse_partners(options);
+  filter.queries = parse_rows(options, "queries-range");
+  filter.items = parse_rows(options, "items-range");
+  if (options.has("top-k") && options.has("sample-per-query")) {
+    throw Error(ExitCode::kUsage, "--top-k and --sample-per-query cannot be combined");
+  }
+  if (options.has("top-k")) {
+    filter.keep = Keep::kBest;
+    filter.count = options.integer("top-k", 1, kMostKept);
+  } else if (options.has("sample-per-query")) {
+    filter.keep = Keep::kSample;
+    filter.count = options.integer("sample-per-query", 1, kMostKept);
+    filter.seed = options.integer("seed", 0);
+  }
+  return filter;
+}
+
+Metric parse_metric(const OptionValues& options) {
+  return options.choice<Metric>("metric", {{"cosine", Metric::kCosine}, {"dot", Metric::kDot}});
+}
+
+std::string parse_run_tag(const OptionValues& options) {
+  std::string tag = options.text("run-tag");
+  if (!tag.empty() && tag.find_first_of(" \t\n\v\f\r") == std::string::npos) return tag;
+  throw Error(ExitCode::kUsage, "--run-tag is '" + tag + "' (must be one word without blanks)");
 }
 
 JobConfig make_job_config(const OptionValues& options) {
@@ -244,8 +261,7 @@ JobConfig make_repair_config(const OptionValues& options) {
   config.backend = options.choice<BackendWish>(
       "backend",
       {{"auto", BackendWish::kAuto}, {"cpu", BackendWish::kCpu}, {"cuda", BackendWish::kCuda}});
-  config.metric =
-      options.choice<Metric>("metric", {{"cosine", Metric::kCosine}, {"dot", Metric::kDot}});
+  config.metric = parse_metric(options);
   config.filter = parse_filter(options);
   config.value_type = options.choice<ValueType>(
       "dtype", {{"float32", ValueType::kFloat32}, {"float16", ValueType::kFloat16}});
@@ -256,7 +272,9 @@ JobConfig make_repair_config(const OptionValues& options) {
   set_block_sums(options, config);
   set_selection(options, config);
   check_output_form(config);
-  check_output_suffix(config);
+  check_output_ending(config);
+  config.run_tag = parse_run_tag(options);
+  config.replace_blanks = options.flag("replace-blanks");
   set_keeping(options, config);
   return config;
 }

@@ -47,7 +47,7 @@ constexpr Row kInput[] = {
 };
 
 constexpr Row kResult[] = {
-  {"output", 'o', kAll, "", "folder of versions, or one file NAME.h5 (pairs also: .npz, .tsv)"},
+  {"output", 'o', kAll, "", "a folder of versions, or one file .h5 (pairs also: .npz, .tsv, .trec; - for tsv to stdout)"},
   {"metric", 0, kNew, "cosine", "cosine or dot (exact where values are integers)"},
   {"dtype", 0, kNew, "float32", "of the full matrix: float32, or float16 (adds an error of at most 2.4e-4)"},
   {"threshold", 't', kNew, "", "only pairs with at least this score"},
@@ -77,6 +77,7 @@ constexpr Row kSpeed[] = {
 
 constexpr Row kDurability[] = {
   {"recompute", 0, kCompute, "", "make a new version even if the same result is published already", kFlag},
+  {"overwrite", 0, kCompute, "", "compute anew and replace the file OUT, even if it is no result of bulksim", kFlag},
   {"durability", 0, kWrite, "on", "on, or off: no syncs, no lease, no journal; a stop loses the run"},
   {"verify", 0, kWrite, "sample", "tiles read back before publishing: none, sample or full"},
   {"guard", 0, kWrite, "", "do not publish a result that differs too much from the previous version", kFlag},
@@ -95,6 +96,8 @@ constexpr Row kGeneral[] = {
 };
 
 constexpr Row kRare[] = {
+  {"run-tag", 0, kNew, "bulksim", "last field of each line of a .trec"},
+  {"replace-blanks", 0, kNew, "", "in a .trec, write _ for the blanks of ids, which are refused otherwise", kFlag},
   {"pad-dims", 0, kPlanned, "", "let queries and items differ in their number of columns", kFlag},
   {"stride", 0, kPlanned, "8", "rows per group in the estimate that selects blocks, 1 to 64"},
   {"tile", 0, kPlanned, "", "tile of the output, QxI: query rows x item rows; part of the plan"},
@@ -142,6 +145,19 @@ std::vector<Option> options_of(ComputeCommand command) {
   return options;
 }
 
+std::vector<Option> pair_options() {
+  constexpr std::array<std::string_view, 11> kNames{
+      "metric", "threshold", "below",        "nonzero",       "top-k",      "sample-per-query",
+      "seed",   "pairs",     "include-self", "queries-range", "items-range"};
+  std::vector<Option> options;
+  for (const Row& row : kResult) {
+    if (std::ranges::find(kNames, row.name) == kNames.end()) continue;
+    options.push_back(
+        {row.name, row.short_name, row.default_value, row.meaning, row.kind, OptionGroup::kResult});
+  }
+  return options;
+}
+
 CommandSyntax compute_syntax() {
   return {.name = "compute",
           .usage = "ITEMS [QUERIES] -o OUT",
@@ -149,7 +165,9 @@ CommandSyntax compute_syntax() {
               "Computes the cosine similarity of every query with every item. Without QUERIES "
               "every item is compared with every item. Publishes the full matrix, or the pairs "
               "that are asked for, under OUT: a folder of versions, or one ordinary file if OUT "
-              "ends in .h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv).",
+              "ends in .h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv, .trec). Text formats "
+              "leave "
+              "out items of a --top-k that share no column with the query.",
           .positionals = {"items", "queries"},
           .options = options_of(ComputeCommand::kCompute),
           .examples = {"bulksim compute items.npz -t 0.8 -o pairs.npz",

@@ -17,6 +17,9 @@ std::vector<Option> options_of(ComputeCommand command);
 /// `bulksim compute`.
 CommandSyntax compute_syntax();
 
+/// The options of compute that choose pairs, for commands that look at their results.
+std::vector<Option> pair_options();
+
 /// A file in configs/ that is generated from the table.
 struct ShippedConfig {
   std::string name;  ///< "compute.cfg"

@@ -46,7 +46,7 @@ std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
                 "'" + origin(path, source) + "', row " + std::to_string(row) +
                     ": the id contains a zero byte, which a result cannot store");
   }
-  return IdInfo{ids.digest(), id_width(ids)};
+  return IdInfo{ids.digest(), std::ssize(ids.bytes)};
 }
 
 StringTable reread_ids(FileCalls& calls, const MatrixSource& source, const std::string& path,

@@ -23,7 +23,7 @@ StringTable read_ids(FileCalls& calls, const std::string& path, const MatrixInfo
 /// Throws Error (65) when the file does not have one line per row.
 StringTable ids_of(FileCalls& calls, const MatrixSource& source, const std::string& path);
 
-/// Digest and width of the ids of the rows, from the file at `path` or from the input; none where
+/// Digest and size of the ids of the rows, from the file at `path` or from the input; none where
 /// there are none. Throws Error (65) for an id that a result cannot store.
 std::optional<IdInfo> survey_ids(FileCalls& calls, const MatrixSource& source,
                                  const std::string& path);

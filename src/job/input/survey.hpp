@@ -27,7 +27,7 @@ struct RowBlockSurvey {
 /// Summary of the ids of the rows of one side.
 struct IdInfo {
   Digest digest;           ///< of the list of ids
-  std::int64_t width = 0;  ///< bytes of the longest
+  std::int64_t bytes = 0;  ///< of all ids together
 
   bool operator==(const IdInfo&) const = default;
 };

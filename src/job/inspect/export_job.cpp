@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "bulksim/core/error.hpp"
-#include "core/files/file_appender.hpp"
+#include "core/files/staged_file.hpp"
 #include "formats/npz/npz_writer.hpp"
+#include "job/publish/pair_publication.hpp"
 #include "job/publish/pair_text.hpp"
+#include "storage/result/archive_comment.hpp"
 #include "storage/result/pair_file.hpp"
 #include "storage/result/similarity_file.hpp"
 
@@ -32,6 +34,10 @@ class ResultRows {
 
   MatrixShape shape() const { return pairs_ ? pairs_->shape() : matrix_->grid().shape(); }
   const SimilarityReader* matrix() const { return matrix_.get(); }
+  bool are_lists() const { return pairs_ && pairs_->layout() == PairLayout::kLists; }
+  const FileAttributes& attributes() const {
+    return pairs_ ? pairs_->attributes() : matrix_->attributes();
+  }
   ResultIds ids() const {
     if (pairs_) return pairs_->ids();
     return {matrix_->query_ids({0, shape().queries}), matrix_->item_ids({0, shape().items})};
@@ -106,13 +112,26 @@ class ResultRows {
   std::unique_ptr<SimilarityReader> matrix_;
 };
 
-void write_npz(FileCalls& calls, const std::string& path, const ResultRows& rows) {
+/// Attributes of an archive: those of the result, but not its plan, whose result this is not, nor a
+/// filter that --limit has made narrower.
+FileAttributes attributes_of_archive(const ResultRows& rows, const ExportOptions& options) {
+  FileAttributes attributes;
+  for (const auto& attribute : rows.attributes()) {
+    const std::string& name = attribute.first;
+    if (name != "plan" && (name != "partners" || options.limit == 0))
+      attributes.push_back(attribute);
+  }
+  return attributes;
+}
+
+void write_npz(const File& file, const ExportOptions& options, const ResultRows& rows) {
   std::vector<std::int64_t> offsets{0};
   rows.for_each(ExportOrder::kItem,
                 [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float>) {
                   offsets.push_back(offsets.back() + std::ssize(items));
                 });
-  NpzWriter writer(calls, path, rows.shape().items, offsets, "bulksim export");
+  NpzWriter writer(file, rows.shape().items, offsets,
+                   archive_comment(attributes_of_archive(rows, options)));
   rows.for_each(ExportOrder::kItem,
                 [&](std::int64_t, std::span<const std::int64_t> items,
                     std::span<const float> scores) { writer.append_row(items, scores); });
@@ -121,25 +140,22 @@ void write_npz(FileCalls& calls, const std::string& path, const ResultRows& rows
 
 void make_text(const ExportOptions& options, const ResultRows& rows,
                const PairTextWriter::TakeLine& take) {
-  const bool trec = options.format == ExportFormat::kTrec;
-  PairTextWriter writer(trec ? PairText::kTrec : PairText::kTsv, rows.ids(), take);
-  rows.for_each(trec ? ExportOrder::kScore : options.order,
+  const bool trec = options.format == FileForm::kTrec;
+  const bool by_score = options.order == ExportOrder::kScore || trec ||
+                        (options.order == ExportOrder::kAuto && rows.are_lists());
+  PairTextWriter writer({trec ? PairText::Format::kTrec : PairText::Format::kTsv, options.run_tag,
+                         options.replace_blanks, rows.are_lists()},
+                        rows.ids(), take);
+  rows.for_each(by_score ? ExportOrder::kScore : ExportOrder::kItem,
                 [&](std::int64_t query, std::span<const std::int64_t> items,
                     std::span<const float> scores) { writer.append_row(query, items, scores); });
 }
 
-void write_text(FileCalls& calls, const std::string& path, const ExportOptions& options,
-                const ResultRows& rows) {
-  write_file(calls, path, [&](FileAppender& out) {
-    make_text(options, rows, [&](std::string_view line) { out.append(line); });
-  });
-}
-
 void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
-  if (options.format != ExportFormat::kTsv && options.format != ExportFormat::kTrec) {
+  if (options.format != FileForm::kTsv && options.format != FileForm::kTrec) {
     throw Error(ExitCode::kUsage,
-                "--format npz and npy cannot be written to the standard output: give a file name, "
-                "or use tsv or trec");
+                "npz and npy cannot be written to the standard output: give a file name, or use "
+                "--format tsv or trec");
   }
   const auto check = [&] {
     if (!stream) throw Error(ExitCode::kIoError, "cannot write to the standard output");
@@ -152,53 +168,43 @@ void stream_text(std::ostream& stream, const ExportOptions& options, const Resul
   check();
 }
 
-void write_npy(FileCalls& calls, const std::string& path, const ResultRows& rows) {
-  if (rows.matrix() == nullptr) {
-    throw Error(ExitCode::kUsage,
-                "--format npy applies only to a full matrix, and this result contains pairs: use "
-                "npz, tsv or trec");
-  }
+void write_npy(FileAppender& out, const ResultRows& rows) {
   const MatrixShape shape = rows.shape();
-  const std::string head =
-      npy_head("<f4", std::to_string(shape.queries) + ", " + std::to_string(shape.items));
+  out.append(npy_head("<f4", std::to_string(shape.queries) + ", " + std::to_string(shape.items)));
   const std::int64_t step =
       std::max<std::int64_t>(kCellsAtOnce / std::max<std::int64_t>(shape.items, 1), 1);
-  write_file(calls, path, [&](FileAppender& out) {
-    out.append(head);
-    for (std::int64_t row = 0; row < shape.queries; row += step) {
-      const auto cells =
-          rows.matrix()->read({row, std::min(row + step, shape.queries)}, {0, shape.items});
-      out.append(bytes_of(cells));
-    }
-  });
+  for (std::int64_t row = 0; row < shape.queries; row += step) {
+    const auto cells =
+        rows.matrix()->read({row, std::min(row + step, shape.queries)}, {0, shape.items});
+    out.append(bytes_of(cells));
+  }
 }
 
 }  // namespace
 
-void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream) {
+void export_result(FileCalls& calls, const ExportOptions& options, std::ostream& stream, Log& log) {
   const ResultRows rows(calls, options);
-  if (options.output == "-") return stream_text(stream, options, rows);
-  const std::string staged = options.output + ".part";
-  try {
-    switch (options.format) {
-      case ExportFormat::kNpz:
-        write_npz(calls, staged, rows);
-        break;
-      case ExportFormat::kNpy:
-        write_npy(calls, staged, rows);
-        break;
-      case ExportFormat::kTsv:
-      case ExportFormat::kTrec:
-        write_text(calls, staged, options, rows);
-    }
-    if (calls.chmod(staged.c_str(), 0666 & ~process_umask()) == -1) {
-      throw system_error("set the mode of", staged, errno);
-    }
-    rename_durably(calls, staged, options.output);
-  } catch (...) {
-    calls.unlink(staged.c_str());
-    throw;
+  if (options.format == FileForm::kNpy && rows.matrix() == nullptr) {
+    throw Error(
+        ExitCode::kUsage,
+        "npy applies only to a full matrix, and this result contains pairs: use npz, tsv or "
+        "trec");
   }
+  if (options.output == "-") return stream_text(stream, options, rows);
+  require_replaceable(calls, options.output, options.overwrite);
+  if (options.format == FileForm::kNpz) {
+    StagedFile staged(calls, options.output);
+    write_npz(staged.file(), options, rows);
+    return staged.publish();
+  }
+  const Digest digest = write_file(calls, options.output, [&](FileAppender& out) {
+    if (options.format == FileForm::kNpy) {
+      write_npy(out, rows);
+    } else {
+      make_text(options, rows, [&](std::string_view line) { out.append(line); });
+    }
+  });
+  log_digest(options.output, digest, log);
 }
 
 }  // namespace bulksim

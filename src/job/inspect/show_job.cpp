@@ -128,6 +128,7 @@ ResultDescription describe_pairs(const PairFileReader& result, const std::string
   }
   description.kind = ResultDescription::Kind::kPairs;
   description.file = path;
+  description.group = result.group();
   description.shape = result.shape();
   description.rows_read = queries;
   description.attributes = result.attributes();

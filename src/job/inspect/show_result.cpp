@@ -15,6 +15,11 @@ const char* name_of(Kind kind) {
   return kind == Kind::kPairs ? "pairs" : "block_sums";
 }
 
+/// What the result lies in.
+std::string place_of(const ResultDescription& result) {
+  return result.kind == Kind::kPairs ? result.group : name_of(result.kind);
+}
+
 const char* name_of(ValueType type) {
   return type == ValueType::kFloat16 ? "float16" : "float32";
 }
@@ -29,7 +34,7 @@ void add_attributes(const FileAttributes& attributes, JsonObject& json) {
 std::string text_of(const std::variant<std::int64_t, double, std::string>& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return formatted("%.15g", *real);
-  return std::get<std::string>(value);
+  return shown_text(std::get<std::string>(value));
 }
 
 JsonArray json_of(const std::vector<ShownPair>& pairs) {
@@ -66,7 +71,7 @@ std::string pairs_text(const ResultDescription& result) {
     text += formatted("%10ld %10ld   %10.7f", shown.pair.query, shown.pair.item,
                       static_cast<double>(shown.pair.score));
     for (const auto& id : {shown.query_id, shown.item_id})
-      if (id) text += "   " + *id;
+      if (id) text += "   " + shown_text(*id);
     text += "\n";
   }
   return text;
@@ -82,7 +87,8 @@ std::string ResultDescription::to_json() const {
       .add("queries", shape.queries)
       .add("items", shape.items);
   if (kind == Kind::kScores) json.add("dtype", name_of(value_type));
-  if (kind == Kind::kPairs) json.add("pairs", pairs).add("rows_read", rows_read);
+  if (kind == Kind::kPairs)
+    json.add("group", group).add("pairs", pairs).add("rows_read", rows_read);
   if (kind == Kind::kBlockSums) {
     json.add("softmax_scale", softmax_scale)
         .add("blocks", JsonObject().add("rows", blocks.queries).add("columns", blocks.items))
@@ -101,7 +107,7 @@ std::string ResultDescription::to_json() const {
 }
 
 std::string ResultDescription::to_text() const {
-  std::string text = file + "\n/" + name_of(kind) + ": " + std::to_string(shape.queries) +
+  std::string text = file + "\n/" + place_of(*this) + ": " + std::to_string(shape.queries) +
                      " queries x " + std::to_string(shape.items) + " items, " +
                      content_text(*this) + "\n";
   for (const auto& [name, value] : attributes)

@@ -30,6 +30,7 @@ struct ResultDescription {
   MatrixShape shape;
   ValueType value_type = ValueType::kFloat32;  ///< of scores
   std::int64_t pairs = 0;                      ///< of a result of pairs
+  std::string group;                           ///< that holds them in the file
   double softmax_scale = 0.0;                  ///< of block sums
   MatrixShape blocks;                          ///< rows and columns of blocks
   TileShape block;                             ///< extent of one block

@@ -5,6 +5,7 @@
 #include "blocks/block_sums.hpp"
 #include "blocks/fine_grid.hpp"
 #include "core/text/format_text.hpp"
+#include "job/plan/filter_attributes.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_index.hpp"
 #include "storage/result/similarity_file.hpp"
@@ -25,6 +26,10 @@ FileAttributes attributes_of(const Plan& plan) {
                             {"error_bound", plan.error_bound},
                             {"zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero"},
                             {"nan_cells", plan.nan_cells}};
+  if (plan.filter) {
+    const FileAttributes filter = attributes_of(*plan.filter, plan.grid.shape());
+    attributes.insert(attributes.end(), filter.begin(), filter.end());
+  }
   if (plan.vocabulary) attributes.emplace_back("vocabulary", plan.vocabulary->hex());
   if (plan.query_ids) attributes.emplace_back("query_ids_digest", plan.query_ids->digest.hex());
   if (plan.item_ids) attributes.emplace_back("item_ids_digest", plan.item_ids->digest.hex());
@@ -35,7 +40,7 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run) {
   PartSet layout;
   if (run.form() == OutputForm::kSingleFile) {
     layout.layouts.push_back(plan_part(plan.grid, {0, plan.grid.columns()}, "similarity",
-                                       id_widths(plan), plan.value_type));
+                                       id_sizes(plan), plan.value_type));
   } else {
     for (const RowRange& columns : plan.parts) {
       layout.layouts.push_back(plan_part(plan.grid, columns, "tiles", {}, plan.value_type));
@@ -65,14 +70,14 @@ std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts) {
 }
 
 std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
-                          const std::string& scratch) {
+                          const std::string& folder) {
   const std::int64_t tiles = output_bytes(plan.grid, parts);
   if (form == OutputForm::kSingleFile) return tiles;
   const std::vector<Digest> digests(plan.grid.count());
   const BlockMap blocks = empty_block_map(plan);
   return tiles + std::ssize(plan.to_json()) + std::ssize(encode_tile_index(digests)) +
-         similarity_file_bytes(calls, scratch, plan.grid, shown_layouts(parts), attributes_of(plan),
-                               id_widths(plan),
+         similarity_file_bytes(calls, folder, plan.grid, shown_layouts(parts), attributes_of(plan),
+                               id_sizes(plan),
                                plan.softmax_scale || plan.selection ? &blocks : nullptr);
 }
 
@@ -117,8 +122,12 @@ BlockMap empty_block_map(const Plan& plan) {
   return map;
 }
 
-IdWidths id_widths(const Plan& plan) {
-  return {plan.query_ids ? plan.query_ids->width : 0, plan.item_ids ? plan.item_ids->width : 0};
+IdSizes id_sizes(const Plan& plan) {
+  const auto size = [](const std::optional<IdInfo>& ids, std::int64_t rows) {
+    return ids ? IdSize{rows, ids->bytes} : IdSize{};
+  };
+  return {size(plan.query_ids, plan.grid.shape().queries),
+          size(plan.item_ids, plan.grid.shape().items)};
 }
 
 }  // namespace bulksim

@@ -24,9 +24,9 @@ std::string existing_folder(FileCalls& calls, std::string path);
 std::int64_t output_bytes(const TileGrid& grid, const PartSet& parts);
 
 /// Bytes of all files of the result that contain no times: those of the manifest, or the single
-/// file. `scratch` is the path of a temporary file, which is removed.
+/// file. Uses an unnamed file in `folder`.
 std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm form, FileCalls& calls,
-                          const std::string& scratch);
+                          const std::string& folder);
 
 /// Logs what will be written and how much is free; throws Error (74), with what would fit, when it
 /// is more than --max-output. Without --max-output, files of an earlier attempt do not count: their
@@ -43,7 +43,7 @@ std::vector<PartLayout> shown_layouts(const PartSet& parts);
 /// A block map of the size of a plan, without values.
 BlockMap empty_block_map(const Plan& plan);
 
-/// The widths of the ids of a plan.
-IdWidths id_widths(const Plan& plan);
+/// The sizes of the ids of a plan.
+IdSizes id_sizes(const Plan& plan);
 
 }  // namespace bulksim

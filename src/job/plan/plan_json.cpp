@@ -22,7 +22,7 @@ RowRange range_in(const JsonReader& json, const std::string& key) {
 JsonObject side_json(std::int64_t rows, const Digest& content, const std::optional<IdInfo>& ids) {
   JsonObject json;
   json.add("rows", rows).add("content", content.hex());
-  if (ids) json.add("ids", JsonObject().add("digest", ids->digest.hex()).add("bytes", ids->width));
+  if (ids) json.add("ids", JsonObject().add("digest", ids->digest.hex()).add("bytes", ids->bytes));
   return json;
 }
 

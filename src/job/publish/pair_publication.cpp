@@ -1,11 +1,12 @@
 #include "job/publish/pair_publication.hpp"
 
-#include "core/files/file_appender.hpp"
+#include "core/files/staged_file.hpp"
 #include "formats/npz/npz_writer.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/publish/pair_merge.hpp"
 #include "job/publish/pair_text.hpp"
 #include "job/publish/publication.hpp"
+#include "storage/result/archive_comment.hpp"
 #include "storage/result/pair_file.hpp"
 #include "storage/result/result_path.hpp"
 #include "storage/run/manifest.hpp"
@@ -28,7 +29,8 @@ PairLayout layout_of(const PairFilterSpec& filter) {
 
 void write_h5(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  PairFileWriter writer(calls, path, pair_group(*plan.filter), layout_of(*plan.filter),
+  StagedFile staged(calls, path);
+  PairFileWriter writer(staged.file(), pair_group(*plan.filter), layout_of(*plan.filter),
                         extent_of(plan, publication.row_offsets), attributes_of(plan),
                         publication.ids());
   PairMerge merge(publication.segments, plan.grid, *plan.filter);
@@ -37,24 +39,27 @@ void write_h5(const std::string& path, const PairPublication& publication, FileC
               writer.append_row(items, scores);
             });
   writer.finish();
+  staged.publish();
 }
 
 void write_npz(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  NpzWriter writer(calls, path, plan.grid.shape().items, publication.row_offsets,
-                   archive_comment(plan.id().hex()));
+  StagedFile staged(calls, path);
+  NpzWriter writer(staged.file(), plan.grid.shape().items, publication.row_offsets,
+                   archive_comment(attributes_of(plan)));
   PairMerge merge(publication.segments, plan.grid, *plan.filter);
   merge.run(PairOrder::kByItem,
             [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
               writer.append_row(items, scores);
             });
   writer.finish();
+  staged.publish();
 }
 
-void write_tsv(const std::string& path, const PairPublication& publication, FileCalls& calls) {
+Digest write_text(const std::string& path, const PairPublication& publication, FileCalls& calls) {
   const Plan& plan = publication.plan;
-  write_file(calls, path, [&](FileAppender& out) {
-    PairTextWriter writer(PairText::kTsv, publication.ids(),
+  return write_file(calls, path, [&](FileAppender& out) {
+    PairTextWriter writer(publication.text, publication.ids(),
                           [&](std::string_view line) { out.append(line); });
     PairMerge merge(publication.segments, plan.grid, *plan.filter);
     merge.run(are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
@@ -80,16 +85,18 @@ std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>
   return pair_bytes(layout_of(*plan.filter), extent_of(plan, row_offsets));
 }
 
-std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls) {
+std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls,
+                          Log& log) {
   publication.still_ours();
   if (run.form() == OutputForm::kSingleFile) {
     const std::string path = run.part_path(0);
-    if (file_form(run.output()) == FileForm::kNpz) {
-      write_npz(path, publication, calls);
-    } else if (file_form(run.output()) == FileForm::kTsv) {
-      write_tsv(path, publication, calls);
-    } else {
+    const auto form = file_form(run.output());
+    if (form == FileForm::kHdf5) {
       write_h5(path, publication, calls);
+    } else if (form == FileForm::kNpz) {
+      write_npz(path, publication, calls);
+    } else {
+      log_digest(run.output(), write_text(path, publication, calls), log);
     }
     return run.publish("", publication.still_ours);
   }
@@ -99,6 +106,13 @@ std::string publish_pairs(RunDirectory& run, const PairPublication& publication,
   for (const char* name : {"PLAN.json", "similarity.h5"})
     manifest.files.push_back(describe_file(calls, run.staging(), name));
   return run.publish(manifest.to_json(), publication.still_ours);
+}
+
+void log_digest(const std::string& path, const Digest& digest, Log& log) {
+  log.info("digest",
+           "XXH3-128 of '" + path + "': " + digest.hex() +
+               " (this format has no place for it; xxh128sum computes it)",
+           {{"xxh3_128", digest.hex()}});
 }
 
 }  // namespace bulksim

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "bulksim/core/file.hpp"
+#include "core/run/log.hpp"
 #include "job/plan/plan.hpp"
+#include "job/publish/pair_text.hpp"
 #include "storage/parts/pair_segments.hpp"
 #include "storage/parts/result_ids.hpp"
 #include "storage/run/run_directory.hpp"
@@ -20,6 +22,7 @@ struct PairPublication {
   std::string report_json;
   /// Throws when the lease of the output is lost; called before each step.
   std::function<void()> still_ours;
+  PairText text = {};  ///< for a result as text
 };
 
 /// Name of the group that holds the pairs of a plan.
@@ -29,6 +32,10 @@ std::string pair_group(const PairFilterSpec& filter);
 std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets);
 
 /// Merges the segments into the result, and publishes it. Returns the path that a reader opens.
-std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls);
+std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls,
+                          Log& log);
+
+/// Logs the digest of a file in a format that has no place for it.
+void log_digest(const std::string& path, const Digest& digest, Log& log);
 
 }  // namespace bulksim

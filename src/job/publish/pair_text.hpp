@@ -3,23 +3,37 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "storage/parts/result_ids.hpp"
 
 namespace bulksim {
 
-/// Formats of pairs as text.
-enum class PairText {
-  kTsv,   ///< query, item, score, separated by tabs, after a header line
-  kTrec,  ///< query Q0 item rank score bulksim
+/// How pairs are written as text, one line each.
+struct PairText {
+  enum class Format {
+    kTsv,   ///< query, item, score, separated by tabs, after a line of column names
+    kTrec,  ///< a TREC run: query Q0 item rank score tag
+  };
+
+  Format format = Format::kTsv;
+  std::string tag = "bulksim";  ///< of a TREC run
+  /// In a TREC run, which separates fields by blanks, ids get `_` for their blanks; otherwise such
+  /// ids are refused.
+  bool replace_blanks = false;
+  /// Leaves out pairs with score 0, as in the lists of a top-k of queries with few matches.
+  bool nonzero_only = false;
 };
 
-/// Formats pairs as text, with the ids of rows where there are any, and passes on each line.
+/// Formats pairs, with the ids of rows where there are any, and passes on each line. In a TSV the
+/// characters tab, line feed, carriage return and backslash of ids become \t, \n, \r and \\; then
+/// the name of their column is `query_escaped` or `item_escaped`.
 class PairTextWriter {
  public:
   using TakeLine = std::function<void(std::string_view line)>;
 
+  /// Throws Error (65), with id and row, for an id that a TREC run cannot hold.
   PairTextWriter(PairText text, ResultIds ids, TakeLine take);
 
   void append_row(std::int64_t query, std::span<const std::int64_t> items,

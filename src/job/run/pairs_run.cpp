@@ -35,6 +35,8 @@ class PairsRun {
 
  private:
   const Plan& plan() const { return session_.plan(); }
+  PairText text_of_result() const;
+  void check_ids() const;
   void check_known_size();
   void compute();
   void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
@@ -55,7 +57,10 @@ std::string PairsRun::run() {
   session_.set_up();
   std::string published = session_.find_published();
   if (!published.empty()) return published;
-  run_collectively(session_.comm(), [&] { check_known_size(); });
+  run_collectively(session_.comm(), [&] {
+    check_ids();
+    check_known_size();
+  });
   session_.take_output();
   work_ = resume_pairs(session_.config, plan(), *session_.directory, session_.context);
   session_.begin_attempt(work_);
@@ -162,6 +167,19 @@ void PairsRun::log_bounds() {
                               {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
 }
 
+PairText PairsRun::text_of_result() const {
+  const bool trec = file_form(session_.config.output) == FileForm::kTrec;
+  return {trec ? PairText::Format::kTrec : PairText::Format::kTsv, session_.config.run_tag,
+          session_.config.replace_blanks, plan().filter->keep == Keep::kBest};
+}
+
+/// Ids that a TREC run cannot hold are refused before anything is computed.
+void PairsRun::check_ids() const {
+  const PairText text = text_of_result();
+  if (text.format != PairText::Format::kTrec || session_.comm().rank() != 0) return;
+  const PairTextWriter writer(text, reread_result_ids(session_), [](std::string_view) {});
+}
+
 std::string PairsRun::publish_as_rank_0() {
   RunDirectory& directory = *session_.directory;
   FileCalls& calls = session_.context.calls;
@@ -187,8 +205,8 @@ std::string PairsRun::publish_as_rank_0() {
   std::string result =
       publish_pairs(directory,
                     {plan(), segments, row_offsets, ids, session_.report.to_json(session_.timer),
-                     session_.still_ours()},
-                    calls);
+                     session_.still_ours(), text_of_result()},
+                    calls, session_.context.log);
   session_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
                             {{"pairs", row_offsets.back()}});
   return result;

@@ -11,6 +11,7 @@
 #include "core/text/format_text.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/plan/tile_partition.hpp"
+#include "job/verify/verification.hpp"
 #include "storage/parts/pair_segments.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/run/journal.hpp"
@@ -34,13 +35,20 @@ void remove_stale_work(const JobConfig& config, const RunDirectory& run, JobCont
     context.log.warning("stale_kept", failure);
 }
 
+/// The path of a published result, or "". Throws Error (65) when it is a damaged file.
+std::string intact(const std::optional<std::string>& published, const RunDirectory& run,
+                   FileCalls& calls) {
+  if (published && run.form() == OutputForm::kSingleFile) require_intact(calls, *published);
+  return published.value_or("");
+}
+
 /// Creates or resumes the staging folder, at rank 0, and removes unfinished work of other plans
 /// that is too old. Returns the contents of the folder when there are tiles to check; otherwise
 /// nothing, and `left` has the reason.
 std::optional<Staged> resume_staging(const JobConfig& config, const Plan& plan, RunDirectory& run,
                                      JobContext context, WorkLeft& left) {
   if (config.repeat == Repeat::kReuse) {
-    left.result = run.finish_publication(plan.to_json()).value_or("");
+    left.result = intact(run.finish_publication(plan.to_json()), run, context.calls);
     if (!left.result.empty()) return std::nullopt;
   }
   const Staged staged = run.prepare(plan.to_json());
@@ -196,11 +204,12 @@ PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& 
 }  // namespace
 
 std::string find_published(const JobConfig& config, const Plan& plan, const RunDirectory& run,
-                           Communicator& comm) {
+                           FileCalls& calls, Communicator& comm) {
   if (config.repeat == Repeat::kRecompute) return "";
   std::string result;
   run_collectively(comm, [&] {
-    if (comm.rank() == 0) result = run.published(plan.to_json()).value_or("");
+    if (comm.rank() != 0) return;
+    result = intact(run.published(plan.to_json()), run, calls);
   });
   return broadcast_text(comm, result);
 }

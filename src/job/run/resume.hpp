@@ -38,9 +38,10 @@ struct TilesLeft : WorkLeft {
   std::int64_t damaged = 0;     ///< of these, different from what was written
 };
 
-/// The path of the published result of this plan, at every rank, or "". Changes nothing.
+/// The path of the published result of this plan, at every rank, or "". Changes nothing. Throws
+/// CollectiveError (65), with what to do, when it is damaged.
 std::string find_published(const JobConfig& config, const Plan& plan, const RunDirectory& run,
-                           Communicator& comm);
+                           FileCalls& calls, Communicator& comm);
 
 /// Takes the output for this run: the folder, and its lease at rank 0 (null elsewhere, and without
 /// durability). Throws CollectiveError (73) when another run has it.

@@ -29,17 +29,18 @@ void log_published(const std::string& result, Log& log) {
 }  // namespace
 
 void RunSession::set_up() {
-  RunDirectory any_plan(context.calls, config.output, Digest{});
+  const Overwrite overwrite = config.overwrite ? Overwrite::kAnyFile : Overwrite::kResults;
+  RunDirectory any_plan(context.calls, config.output, Digest{}, overwrite);
   if (needs_import(config, context)) take(any_plan);
   setup = set_up_run(config, any_plan.imports_folder(), context, timer);
   report.surveys = setup.surveys;
   log_plan(setup, context.log);
   timer.begin("lay out");
-  directory.emplace(context.calls, config.output, plan().id());
+  directory.emplace(context.calls, config.output, plan().id(), overwrite);
 }
 
 std::string RunSession::find_published() {
-  std::string result = bulksim::find_published(config, plan(), *directory, comm());
+  std::string result = bulksim::find_published(config, plan(), *directory, context.calls, comm());
   if (result.empty()) return result;
   if (lease) remove_tree(context.calls, directory->imports_folder());
   log_published(result, context.log);

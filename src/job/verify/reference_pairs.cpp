@@ -4,10 +4,10 @@
 #include <bit>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include "bulksim/core/error.hpp"
 #include "bulksim/sparse/row_survey.hpp"
+#include "job/plan/filter_attributes.hpp"
 #include "job/verify/verification.hpp"
 
 namespace bulksim {
@@ -16,53 +16,66 @@ namespace {
 
 constexpr std::int64_t kQueriesComputed = 64;
 
-/// Reads the rows of an input, quantized, one row block after the other; `take` receives the number
-/// of the first row and the rows. Throws Error (65) when the digest of the content is not `wanted`.
+/// Calls `take` for each row block, with the number of its first row.
 template <class Take>
-void stream_quantized(const MatrixSource& source, FixedPoint arithmetic, const Digest& wanted,
-                      Take&& take) {
-  const std::string& path = source.info().path;
-  ContentHasher content;
+void stream_canonical(const MatrixSource& source, Take&& take) {
   CsrMatrix row_block;
-  QuantizedRows quantized;
   for (std::int64_t first = 0; first < source.info().rows; first += kRowBlockRows) {
     source.read({first, std::min(first + kRowBlockRows, source.info().rows)}, row_block);
-    canonicalize(row_block, Irregular::kAccept, path, first);
+    canonicalize(row_block, Irregular::kAccept, source.info().path, first);
+    take(first, row_block);
+  }
+}
+
+/// Reads the rows of an input, quantized, one row block after the other; `take` receives the number
+/// of the first row and the rows. Throws Error (65) when the digest of the content is not `wanted`,
+/// where that is known.
+template <class Take>
+void stream_quantized(const MatrixSource& source, FixedPoint arithmetic,
+                      const std::optional<Digest>& wanted, Take&& take) {
+  ContentHasher content;
+  QuantizedRows quantized;
+  stream_canonical(source, [&](std::int64_t first, const CsrMatrix& row_block) {
     content.add(row_block_digest(row_block.view()));
     quantized.clear();
     append_quantized_rows(row_block.view(), arithmetic, quantized);
     take(first, quantized);
-  }
-  require_content(source, content.digest(), wanted);
+  });
+  if (wanted) require_content(source, content.digest(), *wanted);
 }
 
-/// The filter of a result that also contains the mirror images.
-PairFilterSpec unfolded(PairFilterSpec filter) {
-  if (!filter.mirrored) return filter;
-  filter.mirrored = false;
-  filter.partners = filter.partners == Partners::kNotEarlier ? Partners::kAll : Partners::kOthers;
-  return filter;
+/// The format in which a run computes with these inputs.
+FixedPoint format_of(const SourcePair& inputs, Metric metric) {
+  if (metric == Metric::kDot) return kDotQ26;
+  const auto longest_rounded_row = [](const MatrixSource& source) {
+    ValueInfo values;
+    stream_canonical(source, [&](std::int64_t, const CsrMatrix& row_block) {
+      values += value_info(row_block.view());
+    });
+    return values.rounding.longest_rounded_row;
+  };
+  return cosine_format(longest_rounded_row(*inputs.queries), longest_rounded_row(*inputs.items));
 }
 
 }  // namespace
 
-PairRecomputation::PairRecomputation(const PairFileReader& reader,
-                                     std::optional<PairFilterSpec> filter)
-    : filter_(filter) {
+PairRecomputation::PairRecomputation(MatrixShape shape, const FileAttributes& attributes,
+                                     const PairReference& reference)
+    : inputs_(reference.inputs), filter_(filter_of(attributes)) {
+  if (!filter_) filter_ = reference.filter;
   if (filter_) filter_ = unfolded(*filter_);
-  for (const auto& [name, value] : reader.attributes()) {
-    const auto* text = std::get_if<std::string>(&value);
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (name == "queries_content" && text != nullptr) query_content_ = Digest::from_hex(*text);
-    if (name == "items_content" && text != nullptr) item_content_ = Digest::from_hex(*text);
-    if (name == "metric" && text != nullptr && *text == "dot") arithmetic_.metric = Metric::kDot;
-    if (name == "fraction_bits" && number != nullptr) arithmetic_.bits = static_cast<int>(*number);
-    if (name == "arithmetic_version" && number != nullptr) arithmetic_version_ = *number;
-  }
-  const std::int64_t queries = reader.shape().queries;
-  const std::int64_t computed = std::min(kQueriesComputed, queries);
+  const auto text = [&](const char* name) { return find_attribute<std::string>(attributes, name); };
+  if (const auto content = text("queries_content")) query_content_ = Digest::from_hex(*content);
+  if (const auto content = text("items_content")) item_content_ = Digest::from_hex(*content);
+  const auto metric = text("metric");
+  arithmetic_.metric =
+      metric ? (*metric == "dot" ? Metric::kDot : Metric::kCosine) : reference.metric;
+  const auto bits = find_attribute<std::int64_t>(attributes, "fraction_bits");
+  arithmetic_ = bits ? FixedPoint{static_cast<int>(*bits), arithmetic_.metric}
+                     : format_of(inputs_, arithmetic_.metric);
+  const std::int64_t computed = std::min(kQueriesComputed, shape.queries);
   for (std::int64_t k = 0; k < computed; ++k)
-    rows_.push_back({k * queries / computed, {}});
+    rows_.push_back({k * shape.queries / computed, {}});
 }
 
 bool PairRecomputation::wants(std::int64_t query) const {
@@ -76,15 +89,14 @@ void PairRecomputation::note(PairRow row) {
 }
 
 std::int64_t PairRecomputation::run(
-    const SourcePair& inputs,
     const std::function<void(std::int64_t query, const std::string& what)>& fault) {
   QuantizedRows queries;
   stream_quantized(
-      *inputs.queries, arithmetic_, query_content_,
+      *inputs_.queries, arithmetic_, query_content_,
       [&](std::int64_t first, const QuantizedRows& quantized) { pick(first, quantized, queries); });
   std::vector<std::size_t> places(rows_.size());
   std::int64_t cells = 0;
-  stream_quantized(*inputs.items, arithmetic_, item_content_,
+  stream_quantized(*inputs_.items, arithmetic_, item_content_,
                    [&](std::int64_t first, const QuantizedRows& items) {
                      for (std::size_t at = 0; at < rows_.size(); ++at) {
                        const std::string what = compare(at, queries, first, items, places[at]);

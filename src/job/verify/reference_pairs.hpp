@@ -21,20 +21,29 @@ struct PairRow {
   std::vector<ScoredItem> pairs;
 };
 
+/// From what pairs are recomputed.
+struct PairReference {
+  const SourcePair& inputs;
+  /// What a result that does not hold these was computed with.
+  std::optional<PairFilterSpec> filter;
+  Metric metric = Metric::kCosine;
+  ResultIds ids = {};  ///< of the rows, as in a text result
+};
+
 /// Recomputes the pairs of up to 64 queries, spread over all, from the inputs of a result.
 class PairRecomputation {
  public:
-  /// Without a filter, missing pairs are not noticed. The reader must outlive this object.
-  PairRecomputation(const PairFileReader& reader, std::optional<PairFilterSpec> filter);
+  /// `attributes` are those of the result; what they lack is taken from `reference`, and the
+  /// content of the inputs is then not compared. Without any filter, missing pairs are not noticed.
+  PairRecomputation(MatrixShape shape, const FileAttributes& attributes,
+                    const PairReference& reference);
 
-  std::int64_t arithmetic_version() const { return arithmetic_version_; }  ///< of the result
   bool wants(std::int64_t query) const;
   /// Records the pairs of a chosen query.
   void note(PairRow row);
   /// Calls `fault` for each wrong pair of a query. Returns the number of cells that were computed.
   /// Throws Error (65) when these are not the inputs of the result.
-  std::int64_t run(const SourcePair& inputs,
-                   const std::function<void(std::int64_t query, const std::string& what)>& fault);
+  std::int64_t run(const std::function<void(std::int64_t query, const std::string& what)>& fault);
 
  private:
   void pick(std::int64_t first, const QuantizedRows& quantized, QuantizedRows& queries) const;
@@ -42,11 +51,11 @@ class PairRecomputation {
                       const QuantizedRows& items, std::size_t& place) const;
   bool is_missing(const PairRow& row, std::int64_t item, float score) const;
 
+  const SourcePair& inputs_;
   std::optional<PairFilterSpec> filter_;
   FixedPoint arithmetic_;
-  std::int64_t arithmetic_version_ = 0;
-  Digest query_content_;
-  Digest item_content_;
+  std::optional<Digest> query_content_;
+  std::optional<Digest> item_content_;
   std::vector<PairRow> rows_;  // pairs by item
 };
 

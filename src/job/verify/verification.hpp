@@ -9,6 +9,7 @@
 #include "bulksim/core/file.hpp"
 #include "formats/shared/column_map.hpp"
 #include "job/plan/plan.hpp"
+#include "job/verify/reference_pairs.hpp"
 #include "job/verify/verify_result.hpp"
 #include "storage/run/recovery.hpp"
 #include "storage/run/versions.hpp"
@@ -58,11 +59,36 @@ void verify_against(FileCalls& calls, const ResultInfo& info, const SourcePair& 
 /// Whether a result contains pairs and can be opened.
 bool is_pair_result(FileCalls& calls, const std::string& path);
 
-/// The same as `verify_tiles` and `verify_against` for pairs in one file: every pair is checked,
-/// and with inputs the scores of 64 queries with all items are recomputed. Where the filter is
-/// known, no pair may be missing.
-void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
-                  const SourcePair* inputs, Verdict& verdict);
+/// The same as `verify_tiles` and `verify_against` for pairs, or the matrix of an .npy, in one
+/// file: every byte is read and every pair checked, and with a reference the scores of 64 queries
+/// with all items are recomputed. Where the filter is known, no pair may be missing.
+void verify_pairs(FileCalls& calls, const std::string& path, const PairReference* reference,
+                  Verdict& verdict);
+
+/// Collects faults of one file.
+class Faults {
+ public:
+  Faults(const std::string& file, Verdict& verdict) : file_(file), verdict_(verdict) {}
+
+  void add(const std::string& what);
+  void add(std::int64_t query, const std::string& what);
+  /// What a recomputation finds, after all rows were noted.
+  void add_wrong_pairs(std::optional<PairRecomputation>& recomputation, Verdict& verdict);
+
+ private:
+  const std::string& file_;
+  Verdict& verdict_;
+};
+
+/// The parts of `verify_pairs` for text and .npy, which hold no digests.
+void verify_text(FileCalls& calls, const std::string& path, const PairReference* reference,
+                 Faults& faults, Verdict& verdict);
+void verify_npy(FileCalls& calls, const std::string& path, const PairReference* reference,
+                Faults& faults, Verdict& verdict);
+
+/// Throws Error (65), with what to do, when a single-file result that is published already does not
+/// match its digests. Files over 1 GiB are not read.
+void require_intact(FileCalls& calls, const std::string& result);
 
 /// False when HDF5 crashes on a damaged file: a child process opens it first. Must be called before
 /// other threads are started.

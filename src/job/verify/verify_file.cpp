@@ -88,14 +88,27 @@ bool survives_opening(FileCalls& calls, const std::string& path) {
   return WIFEXITED(status);
 }
 
+void require_intact(FileCalls& calls, const std::string& result) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  if (File::open(calls, result, O_RDONLY).size() > kMostBytes) return;
+  Verdict verdict{.path = result};
+  if (plan_of_pair_file(calls, result).empty()) {
+    verify_tiles(calls, verify_file(calls, result, verdict), 1, verdict);
+  } else if (!matches_digest(calls, result)) {
+    verdict.damage.push_back({result, "differs from what was published"});
+  }
+  if (verdict.damage.empty()) return;
+  const Damage& damage = verdict.damage.front();
+  throw Error(
+      ExitCode::kDataError,
+      "'" + damage.file + "' " + damage.what +
+          ": this result is published already and damaged; compute it anew with --overwrite");
+}
+
 ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdict) {
   ResultInfo info;
   verdict.files = 1;
   const auto damage = [&](const std::string& what) { verdict.damage.push_back({path, what}); };
-  if (!survives_opening(calls, path)) {
-    damage("makes the HDF5 library crash");
-    return info;
-  }
   try {
     const auto reader = SimilarityReader::open(calls, path);
     info.grid = reader.grid();
@@ -111,10 +124,9 @@ ResultInfo verify_file(FileCalls& calls, const std::string& path, Verdict& verdi
     info.has_nan_rows = text_of(reader.attributes(), "zero_rows") == "nan";
     info.nan_cells = value_of<std::int64_t>(reader.attributes(), "nan_cells");
     const PartLayout layout = plan_part(info.grid, {0, info.grid.columns()}, "similarity",
-                                        reader.id_widths(), info.value_type);
-    const std::string scratch = std::filesystem::temp_directory_path().string() +
-                                "/bulksim-verify-" + std::to_string(::getpid());
-    auto head = part_head(calls, scratch, info.grid, layout, in_order(reader.attributes()));
+                                        reader.id_sizes(), info.value_type);
+    auto head = part_head(calls, std::filesystem::temp_directory_path(), info.grid, layout,
+                          in_order(reader.attributes()));
     std::vector<std::byte> found(head.size());
     File::open(calls, path, O_RDONLY).read(found, 0);
     if (layout.has_tiles()) {

@@ -1,17 +1,16 @@
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
 #include "formats/npz/npz.hpp"
-#include "formats/shared/line_reader.hpp"
-#include "job/verify/reference_pairs.hpp"
 #include "job/verify/verification.hpp"
+#include "storage/result/archive_comment.hpp"
 #include "storage/result/pair_file.hpp"
 #include "storage/result/result_path.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 constexpr std::size_t kMostFaults = 100;  // that are reported
 
 /// The fault in the pairs of one query, or "".
-std::string fault_in(const PairRow& row, PairLayout layout, std::int64_t items) {
+std::string fault_in(const PairRow& row, PairLayout layout, std::int64_t items, Metric metric) {
   const ScoredItem* before = nullptr;
   bool ended = false;  // only unused places may follow
   for (const ScoredItem& pair : row.pairs) {
@@ -31,7 +30,7 @@ std::string fault_in(const PairRow& row, PairLayout layout, std::int64_t items) 
       continue;
     }
     if (ended || pair.item < 0 || pair.item >= items) return "has invalid item numbers";
-    if (!std::isfinite(pair.score)) return "has scores that are not finite";
+    if (!(std::fabs(pair.score) <= largest_score(metric))) return "has scores out of range";
     const bool in_order =
         before == nullptr || (layout == PairLayout::kCsr
                                   ? before->item < pair.item
@@ -43,45 +42,74 @@ std::string fault_in(const PairRow& row, PairLayout layout, std::int64_t items) 
   return "";
 }
 
-/// Collects faults.
-class Faults {
- public:
-  Faults(const std::string& file, Verdict& verdict) : file_(file), verdict_(verdict) {}
+Metric metric_of(const FileAttributes& attributes) {
+  return find_attribute<std::string>(attributes, "metric") == "dot" ? Metric::kDot
+                                                                    : Metric::kCosine;
+}
 
-  void add(const std::string& what) {
-    if (verdict_.damage.size() < kMostFaults) {
-      verdict_.damage.push_back({file_, what});
-    }
+std::optional<PairRecomputation> recomputation_of(MatrixShape shape,
+                                                  const FileAttributes& attributes,
+                                                  const std::string& path,
+                                                  const PairReference* reference) {
+  if (reference == nullptr) return std::nullopt;
+  const auto version = find_attribute<std::int64_t>(attributes, "arithmetic_version");
+  if (version) require_arithmetic(path, *version);
+  return PairRecomputation(shape, attributes, *reference);
+}
+
+/// Compares a file of pairs with its digests: all bytes after the preface, then array by array to
+/// name the damage.
+void verify_digests(FileCalls& calls, const std::string& path, Faults& faults, Verdict& verdict) {
+  const File file = File::open(calls, path, O_RDONLY);
+  std::string preface(preface_of({}).size(), '\0');
+  file.read(std::as_writable_bytes(std::span(preface)), 0);
+  if (preface == preface_of(digest_after_preface(file))) return;
+  const auto reader = PairFileReader::open(calls, path);
+  const auto digests = reader->array_digests();
+  const bool is_old =
+      preface.find_first_not_of('\0') == std::string::npos &&
+      std::ranges::all_of(digests, [](const auto& array) { return array.expected.empty(); });
+  if (is_old) {
+    verdict.has_checksum = false;
+    return;
   }
-  void add(std::int64_t query, const std::string& what) {
-    if (!what.empty()) add("query " + std::to_string(query) + " " + what);
+  bool named = false;
+  for (const auto& [name, expected, found] : digests) {
+    if (expected == found) continue;
+    faults.add("'" + name + "' differs from what was published");
+    named = true;
   }
+  if (!named) faults.add("differs from what was published outside its arrays");
+}
 
- private:
-  const std::string& file_;
-  Verdict& verdict_;
-};
-
-void verify_h5(const PairFileReader& reader, std::optional<PairFilterSpec> filter,
-               const SourcePair* inputs, Faults& faults, Verdict& verdict) {
-  PairRecomputation recomputation(reader, filter);
-  if (inputs != nullptr) require_arithmetic(verdict.path, recomputation.arithmetic_version());
-  reader.for_each_row(
+void verify_h5(FileCalls& calls, const std::string& path, const PairReference* reference,
+               Faults& faults, Verdict& verdict) {
+  verify_digests(calls, path, faults, verdict);
+  const auto reader = PairFileReader::open(calls, path);
+  auto recomputation =
+      recomputation_of(reader->shape(), reader->attributes(), verdict.path, reference);
+  const Metric metric = metric_of(reader->attributes());
+  reader->for_each_row(
       [&](std::int64_t query, std::span<const std::int64_t> items, std::span<const float> scores) {
         PairRow row{query, {}};
         for (std::size_t at = 0; at < items.size(); ++at)
           row.pairs.push_back({items[at], scores[at]});
-        faults.add(query, fault_in(row, reader.layout(), reader.shape().items));
-        if (recomputation.wants(query)) recomputation.note(std::move(row));
+        faults.add(query, fault_in(row, reader->layout(), reader->shape().items, metric));
+        if (recomputation && recomputation->wants(query)) recomputation->note(std::move(row));
       });
-  if (inputs == nullptr) return;
-  verdict.cells += recomputation.run(
-      *inputs, [&](std::int64_t query, const std::string& what) { faults.add(query, what); });
+  faults.add_wrong_pairs(recomputation, verdict);
 }
 
 /// Reads every member of the archive, which checks the checksums.
-void verify_npz(FileCalls& calls, const std::string& path, Faults& faults) {
+void verify_npz(FileCalls& calls, const std::string& path, const PairReference* reference,
+                Faults& faults, Verdict& verdict) {
+  const ArchiveDigest digest = check_archive_digest(calls, path);
+  verdict.has_checksum = digest != ArchiveDigest::kNone;
+  if (digest == ArchiveDigest::kDiffers) faults.add("differs from what was published");
+  const FileAttributes attributes = read_archive_attributes(calls, path);
   const auto rows = open_npz(calls, path);
+  auto recomputation = recomputation_of({rows->info().rows, rows->info().columns}, attributes,
+                                        verdict.path, reference);
   CsrMatrix row_block;
   for (std::int64_t query = 0; rows->next(row_block); query += row_block.rows()) {
     for (std::int64_t at = 0; at < row_block.rows(); ++at) {
@@ -91,47 +119,31 @@ void verify_npz(FileCalls& calls, const std::string& path, Faults& faults) {
         row.pairs.push_back(
             {std::int64_t{view.columns_of(at)[k]}, static_cast<float>(view.values_of(at)[k])});
       }
-      faults.add(row.query, fault_in(row, PairLayout::kCsr, view.columns));
+      faults.add(row.query, fault_in(row, PairLayout::kCsr, view.columns, metric_of(attributes)));
+      if (recomputation && recomputation->wants(row.query)) recomputation->note(std::move(row));
     }
   }
-}
-
-/// The fault in a line of query, item and score separated by tabs, or "".
-std::string fault_in_line(std::string_view line) {
-  const auto first = line.find('\t');
-  const auto last = line.rfind('\t');
-  if (first == std::string_view::npos || first == 0 || last <= first + 1 ||
-      line.substr(first + 1, last - first - 1).find('\t') != std::string_view::npos) {
-    return "does not contain query, item and score";
-  }
-  const std::string_view score = line.substr(last + 1);
-  double value = 0.0;
-  const auto [end, status] = std::from_chars(score.data(), score.data() + score.size(), value);
-  const bool whole = status == std::errc{} && end == score.data() + score.size();
-  return whole && std::isfinite(value) ? "" : "has a score that is not a finite number";
-}
-
-void verify_tsv(FileCalls& calls, const std::string& path, Faults& faults) {
-  const File file = File::open(calls, path, O_RDONLY);
-  char last = 0;
-  if (file.size() > 0) file.read(std::as_writable_bytes(std::span(&last, 1)), file.size() - 1);
-  if (last != '\n') faults.add("ends in the middle of a line");
-  LineReader lines(calls, path);
-  const auto header = lines.next();
-  if (!header || std::string(*header) + "\n" != kPairTextHeader) {
-    faults.add("does not begin with the header line of a result");
-  }
-  while (const auto line = lines.next()) {
-    const std::string fault = fault_in_line(*line);
-    if (!fault.empty()) faults.add("line " + std::to_string(lines.number()) + " " + fault);
-  }
+  faults.add_wrong_pairs(recomputation, verdict);
 }
 
 }  // namespace
 
+void Faults::add(const std::string& what) {
+  if (verdict_.damage.size() < kMostFaults) verdict_.damage.push_back({file_, what});
+}
+
+void Faults::add(std::int64_t query, const std::string& what) {
+  if (!what.empty()) add("query " + std::to_string(query) + " " + what);
+}
+
+void Faults::add_wrong_pairs(std::optional<PairRecomputation>& recomputation, Verdict& verdict) {
+  if (!recomputation) return;
+  verdict.cells +=
+      recomputation->run([&](std::int64_t query, const std::string& what) { add(query, what); });
+}
+
 bool is_pair_result(FileCalls& calls, const std::string& path) {
-  const auto form = file_form(path);
-  if (form == FileForm::kNpz || form == FileForm::kTsv) return true;
+  if (const auto form = file_form(path); form && form != FileForm::kHdf5) return true;
   try {
     return survives_opening(calls, path) && PairFileReader::open(calls, path) != nullptr;
   } catch (const Error&) {
@@ -139,28 +151,23 @@ bool is_pair_result(FileCalls& calls, const std::string& path) {
   }
 }
 
-void verify_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
-                  const SourcePair* inputs, Verdict& verdict) {
+void verify_pairs(FileCalls& calls, const std::string& path, const PairReference* reference,
+                  Verdict& verdict) {
   Faults faults(path, verdict);
   try {
-    if (file_form(path) == FileForm::kHdf5) {
-      const auto reader = PairFileReader::open(calls, path);
-      verify_h5(*reader, filter, inputs, faults, verdict);
-      return;
-    }
-    if (inputs != nullptr) {
-      throw Error(
-          ExitCode::kUsage,
-          "'" + path +
-              "' does not record its inputs: --against applies only to folders and .h5 files");
-    }
-    if (file_form(path) == FileForm::kNpz) {
-      verify_npz(calls, path, faults);
-    } else {
-      verify_tsv(calls, path, faults);
+    switch (file_form(path).value_or(FileForm::kHdf5)) {
+      case FileForm::kHdf5:
+        return verify_h5(calls, path, reference, faults, verdict);
+      case FileForm::kNpz:
+        return verify_npz(calls, path, reference, faults, verdict);
+      case FileForm::kTsv:
+      case FileForm::kTrec:
+        return verify_text(calls, path, reference, faults, verdict);
+      case FileForm::kNpy:
+        return verify_npy(calls, path, reference, faults, verdict);
     }
   } catch (const Error& error) {
-    if (error.code() != ExitCode::kDataError || inputs != nullptr) throw;
+    if (error.code() != ExitCode::kDataError || reference != nullptr) throw;
     faults.add(error.what());
   }
 }

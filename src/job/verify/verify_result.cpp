@@ -9,6 +9,7 @@
 #include "core/text/json.hpp"
 #include "formats/shared/text_lines.hpp"
 #include "job/input/open_input.hpp"
+#include "job/input/row_ids.hpp"
 #include "job/verify/verification.hpp"
 
 namespace bulksim {
@@ -68,13 +69,15 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
 
 void look_at_pairs(FileCalls& calls, const std::string& path, std::optional<PairFilterSpec> filter,
                    const VerifyOptions& options, Log& log, Verdict& verdict) {
-  if (options.against_items.empty()) {
-    verify_pairs(calls, path, filter, nullptr, verdict);
-    return;
-  }
+  if (options.against_items.empty()) return verify_pairs(calls, path, nullptr, verdict);
   const ProcessFolder imports(calls, std::filesystem::temp_directory_path(), log);
   const SourcePair inputs = open_against(calls, options, imports.path(), log);
-  verify_pairs(calls, path, filter, &inputs, verdict);
+  const std::string& query_ids =
+      options.against_queries.empty() ? options.item_ids : options.query_ids;
+  const PairReference reference{inputs, filter, options.metric,
+                                ResultIds{ids_of(calls, *inputs.queries, query_ids),
+                                          ids_of(calls, *inputs.items, options.item_ids)}};
+  verify_pairs(calls, path, &reference, verdict);
 }
 
 }  // namespace
@@ -86,8 +89,13 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   if (folder.empty() && is_pair_result(calls, options.path)) {
     verdict.files = 1;
     if (options.depth != VerifyDepth::kQuick) {
-      look_at_pairs(calls, options.path, std::nullopt, options, log, verdict);
+      look_at_pairs(calls, options.path, options.filter, options, log, verdict);
     }
+    return verdict;
+  }
+  if (folder.empty() && !survives_opening(calls, options.path)) {
+    verdict.files = 1;
+    verdict.damage.push_back({options.path, "makes the HDF5 library crash"});
     return verdict;
   }
   const ResultInfo info = folder.empty() ? verify_file(calls, options.path, verdict)
@@ -115,6 +123,7 @@ std::string Verdict::to_json() const {
              .add("schema", 1)
              .add("path", path)
              .add("clean", damage.empty())
+             .add("checksum", has_checksum)
              .add("files", files)
              .add("tiles", tiles)
              .add("cells", cells)
@@ -129,7 +138,9 @@ std::string Verdict::to_text() const {
     text += line_of(one) + "\n";
   return text + path + ": " + (damage.empty() ? "clean" : "damaged") + " (" +
          std::to_string(files) + " files, " + std::to_string(tiles) + " tiles read, " +
-         std::to_string(cells) + " cells recomputed)\n";
+         std::to_string(cells) + " cells recomputed" +
+         (has_checksum ? "" : "; the file holds no checksum, --against recomputes its values") +
+         ")\n";
 }
 
 }  // namespace bulksim

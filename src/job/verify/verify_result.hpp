@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "bulksim/backend/pair_filter_spec.hpp"
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
 #include "bulksim/core/types.hpp"
+#include "bulksim/sparse/fixed_point.hpp"
 #include "core/run/log.hpp"
 #include "job/input/import_matrix.hpp"
 
@@ -24,7 +26,12 @@ struct VerifyOptions {
   std::string against_items =
       {};  ///< inputs from which cells of every tile are recomputed; may be empty
   std::string against_queries = {};
+  std::string item_ids = {};  ///< files of ids, one per line; empty: those of the inputs
+  std::string query_ids = {};
   ImportOptions against = {};  ///< as in the run; ids are not needed
+  /// What a file that does not hold these was computed with.
+  std::optional<PairFilterSpec> filter = {};
+  Metric metric = Metric::kCosine;
   int threads = 1;
 };
 
@@ -43,8 +50,9 @@ struct Damage {
 struct Verdict {
   std::string path;
   std::int64_t files = 0;
-  std::int64_t tiles = 0;  ///< that were read
-  std::int64_t cells = 0;  ///< that were recomputed
+  std::int64_t tiles = 0;    ///< that were read
+  std::int64_t cells = 0;    ///< that were recomputed
+  bool has_checksum = true;  ///< whether the file holds digests of its bytes
   std::vector<Damage> damage;
 
   std::string to_json() const;

@@ -8,9 +8,9 @@
 
 namespace bulksim {
 
-/// Creates /query_ids and /item_ids, where their width is not 0, for a matrix of this shape,
-/// without writing ids.
-IdPlaces create_ids(const h5::File& file, MatrixShape shape, IdWidths widths);
+/// Creates the groups /query_ids and /item_ids, each with the arrays `offsets` and `text`, for the
+/// sides that have ids, without writing ids.
+IdPlaces create_ids(const h5::File& file, IdSizes sizes);
 
 /// Finds the ids in a file with a matrix of this shape. Throws Error (65) with the file when their
 /// number differs from that of its rows or columns.

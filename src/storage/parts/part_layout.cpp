@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <set>
 
-#include "core/files/scratch_file.hpp"
+#include "core/files/staged_file.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "hdf5/tiles.hpp"
@@ -42,20 +42,24 @@ bool offsets_agree(const h5::Dataset& tiles, const TileGrid& grid, const PartLay
   return true;
 }
 
-/// Position that HDF5 gives to a list: at the end of the file, and aligned if it is large.
-IdPlace place_ids(std::int64_t count, std::int64_t width, std::int64_t& end) {
-  if (width == 0) return {};
-  IdPlace place{end, count, width};
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(count, width, &bytes) ||
-      __builtin_add_overflow(divide_up(end, h5::kDataOffset) * h5::kDataOffset, bytes, &end)) {
-    throw Error(ExitCode::kUsage, std::to_string(count) + " ids of " + std::to_string(width) +
-                                      " bytes exceed the largest possible file size");
+/// Position that HDF5 gives to an array: at the end of the file, and aligned if it is large.
+std::int64_t place_array(std::int64_t bytes, std::int64_t& end) {
+  const std::int64_t at =
+      bytes < h5::kDataOffset ? end : divide_up(end, h5::kDataOffset) * h5::kDataOffset;
+  if (__builtin_add_overflow(at, bytes, &end)) {
+    throw Error(ExitCode::kUsage,
+                std::to_string(bytes) + " bytes of ids exceed the largest possible file size");
   }
-  if (bytes >= h5::kDataOffset) {
-    place.at = end - bytes;
-  } else {
-    end = place.at + bytes;
+  return at;
+}
+
+IdPlace place_ids(const IdSize& size, std::int64_t& end) {
+  IdPlace place{.size = size};
+  if (size.width > 0) {
+    place.text = place_array(size.file_bytes(), end);
+  } else if (size.count > 0) {
+    place.offsets = place_array(size.file_bytes() - size.bytes, end);
+    if (size.bytes > 0) place.text = place_array(size.bytes, end);
   }
   return place;
 }
@@ -67,15 +71,15 @@ bool ids_agree(const h5::File& file, const TileGrid& grid, const PartLayout& lay
 }
 
 /// Creates a part with its HDF5 metadata; the space of its tiles is a hole.
-void describe_part(const std::string& path, const TileGrid& grid, const PartLayout& layout,
+void describe_part(const File& part, const TileGrid& grid, const PartLayout& layout,
                    const FileAttributes& attributes) {
-  h5::File file = h5::create_file(path);
+  const std::string& path = part.path();
+  h5::File file = h5::create_file(part);
   h5::write_attributes(file, attributes);
   if (layout.has_tiles()) {
     const h5::Dataset tiles = h5::create_tiles(file, layout.dataset, layout.type,
                                                extent_of_part(grid, layout), chunk_of_grid(grid));
-    create_ids(file, {layout.ids.queries.count, layout.ids.items.count},
-               {layout.ids.queries.width, layout.ids.items.width});
+    create_ids(file, layout.ids.sizes());
     if (!offsets_agree(tiles, grid, layout, path) || !ids_agree(file, grid, layout, path)) {
       throw Error(ExitCode::kSoftware, "HDF5 does not lay out '" + path +
                                            "' as planned: this version of HDF5 cannot be used");
@@ -99,16 +103,13 @@ void require_space(FileCalls& calls, const std::string& folder, std::int64_t nee
 
 Reservation preallocate_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
                              const PartLayout& layout) {
-  const ScratchFile scratch(calls, path);
-  describe_part(scratch.path(), grid, layout, {});
-  File file = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
+  StagedFile staged(calls, path);
+  describe_part(staged.file(), grid, layout, {});
   bool reserved = true;
   if (layout.has_tiles()) {
-    reserved = file.reserve(layout.data_offset, layout.file_bytes - layout.data_offset);
+    reserved = staged.file().reserve(layout.data_offset, layout.file_bytes - layout.data_offset);
   }
-  file.sync();
-  file.close();
-  move_to_new_name(calls, scratch.path(), path);
+  staged.publish_new();
   return reserved ? Reservation::kReserved : Reservation::kNotSupported;
 }
 
@@ -126,7 +127,7 @@ void check_size(FileCalls& calls, const std::string& path, const PartLayout& lay
 }  // namespace
 
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     IdWidths widths, ValueType type) {
+                     IdSizes ids, ValueType type) {
   const TileShape tile = grid.tile();
   if (tile.items > kMostChunkBytes / bytes_of(type) / tile.queries) {
     throw Error(ExitCode::kUsage,
@@ -146,8 +147,8 @@ PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::str
                     std::to_string(tile_columns.size()) +
                     " tiles exceeds the largest possible file size: use more --parts");
   }
-  layout.ids.queries = place_ids(grid.shape().queries, widths.queries, layout.file_bytes);
-  layout.ids.items = place_ids(items_of(layout, grid).size(), widths.items, layout.file_bytes);
+  layout.ids.queries = place_ids(ids.queries, layout.file_bytes);
+  layout.ids.items = place_ids(ids.items, layout.file_bytes);
   return layout;
 }
 
@@ -186,20 +187,19 @@ Reservation preallocate_parts(FileCalls& calls, const TileGrid& grid,
   return result;
 }
 
-std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
+std::vector<std::byte> part_head(FileCalls& calls, const std::string& folder, const TileGrid& grid,
                                  const PartLayout& layout, const FileAttributes& attributes) {
-  const ScratchFile described(calls, scratch);
-  describe_part(described.path(), grid, layout, attributes);
-  const File file = File::open(calls, described.path(), O_RDONLY | O_NOFOLLOW);
-  std::vector<std::byte> head(layout.has_tiles() ? layout.data_offset : file.size());
-  file.read(head, 0);
+  const StagedFile described(calls, inside(folder, "head"));
+  describe_part(described.file(), grid, layout, attributes);
+  std::vector<std::byte> head(layout.has_tiles() ? layout.data_offset : described.file().size());
+  described.file().read(head, 0);
   return head;
 }
 
 void write_attributes(FileCalls& calls, const std::string& path, const TileGrid& grid,
                       const PartLayout& layout, const FileAttributes& attributes) {
   check_size(calls, path, layout);
-  const auto head = part_head(calls, path, grid, layout, attributes);
+  const auto head = part_head(calls, parent_of(path), grid, layout, attributes);
   if (!layout.has_tiles()) {
     replace_file(calls, path, {reinterpret_cast<const char*>(head.data()), head.size()});
     return;
@@ -213,7 +213,7 @@ bool reopen_part(FileCalls& calls, const std::string& path, const TileGrid& grid
                  const PartLayout& layout) {
   const auto status = find_status(calls, path);
   if (!status || !S_ISREG(status->st_mode)) return false;
-  const auto head = part_head(calls, path, grid, layout, {});
+  const auto head = part_head(calls, parent_of(path), grid, layout, {});
   const auto bytes = layout.has_tiles() ? layout.file_bytes : std::ssize(head);
   if (status->st_size != bytes) return false;
   std::vector<std::byte> found(head.size());

@@ -64,7 +64,7 @@ struct PartLayout {
 /// Computes the layout of a part that `preallocate_parts` creates. Throws Error (64) when a tile
 /// does not fit in an HDF5 chunk, which must be smaller than 4 GiB.
 PartLayout plan_part(const TileGrid& grid, RowRange tile_columns, const std::string& dataset,
-                     IdWidths widths = {}, ValueType type = ValueType::kFloat32);
+                     IdSizes ids = {}, ValueType type = ValueType::kFloat32);
 
 /// Index of the layout that contains a tile column; layouts are in the order of their columns.
 std::size_t part_of(const std::vector<PartLayout>& layouts, std::int64_t tile_column);
@@ -93,9 +93,9 @@ void write_attributes(FileCalls& calls, const std::string& path, const TileGrid&
 bool reopen_part(FileCalls& calls, const std::string& path, const TileGrid& grid,
                  const PartLayout& layout);
 
-/// The HDF5 metadata of a part with these attributes, up to its first tile. `scratch` is the path
-/// of a temporary file, which is removed.
-std::vector<std::byte> part_head(FileCalls& calls, const std::string& scratch, const TileGrid& grid,
+/// The HDF5 metadata of a part with these attributes, up to its first tile. Made in an unnamed file
+/// in `folder`.
+std::vector<std::byte> part_head(FileCalls& calls, const std::string& folder, const TileGrid& grid,
                                  const PartLayout& layout, const FileAttributes& attributes);
 
 /// Throws Error (65) with the file when it is missing, truncated, or has another layout.

@@ -7,7 +7,7 @@
 
 #include "blocks/fine_grid.hpp"
 #include "bulksim/core/error.hpp"
-#include "core/files/scratch_file.hpp"
+#include "core/files/staged_file.hpp"
 
 namespace bulksim {
 
@@ -30,8 +30,8 @@ std::array<std::uint64_t, 2> words_of(const Digest& digest) {
 
 void preallocate(FileCalls& calls, const std::string& path, const TileGrid& grid,
                  const PartLayout& layout) {
-  const ScratchFile scratch(calls, path);
-  File file = File::open(calls, scratch.path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  StagedFile staged(calls, path);
+  const File& file = staged.file();
   const Head head = head_of(grid, layout);
   const std::int64_t bytes = partial_file_bytes(grid, layout);
   file.write(std::as_bytes(std::span(head)), 0);
@@ -40,9 +40,7 @@ void preallocate(FileCalls& calls, const std::string& path, const TileGrid& grid
     const std::byte end{};
     file.write({&end, 1}, bytes - 1);
   }
-  file.sync();
-  file.close();
-  move_to_new_name(calls, scratch.path(), path);
+  staged.publish_new();
 }
 
 }  // namespace

@@ -4,63 +4,56 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "bulksim/core/error.hpp"
+#include "storage/damaged.hpp"
 
 namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kBytesAtOnce = std::int64_t{4} << 20;
-
-/// Calls `step` for consecutive ranges of rows of about `kBytesAtOnce`.
-template <class Step>
-void in_pieces(RowRange rows, std::int64_t width, Step&& step) {
-  const std::int64_t most = std::max<std::int64_t>(1, kBytesAtOnce / width);
-  for (std::int64_t row = rows.begin; row < rows.end; row += most)
-    step(RowRange{row, std::min(row + most, rows.end)});
+StringTable load_padded(const File& file, const IdPlace& place, RowRange rows) {
+  const std::size_t width = place.size.width;
+  std::vector<char> text(rows.size() * width);
+  file.read(std::as_writable_bytes(std::span(text)), place.text + rows.begin * place.size.width);
+  StringTable ids;
+  for (std::size_t at = 0; at < text.size(); at += width)
+    ids.add({&text[at], ::strnlen(&text[at], width)});
+  return ids;
 }
 
 }  // namespace
 
-std::int64_t id_width(const StringTable& ids) {
-  std::int64_t width = ids.empty() ? 0 : 1;
-  for (std::int64_t row = 0; row < ids.size(); ++row)
-    width = std::max(width, std::ssize(ids[row]));
-  return width;
+IdSize size_of(const StringTable& ids) {
+  return {ids.size(), std::ssize(ids.bytes)};
 }
 
-IdWidths widths_of(const ResultIds& ids) {
-  return {id_width(ids.queries), id_width(ids.items)};
+IdSizes sizes_of(const ResultIds& ids) {
+  return {size_of(ids.queries), size_of(ids.items)};
 }
 
 void write_ids(const File& file, const StringTable& ids, const IdPlace& place) {
-  BULKSIM_EXPECT(ids.size() == (place.width == 0 ? 0 : place.count));
-  std::vector<char> block;
-  if (place.width == 0) return;
-  in_pieces({0, place.count}, place.width, [&](RowRange rows) {
-    block.assign(rows.size() * place.width, '\0');
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::string_view id = ids[row];
-      std::copy(id.begin(), id.end(), block.begin() + (row - rows.begin) * place.width);
-    }
-    file.write(std::as_bytes(std::span<const char>(block)), place.at + rows.begin * place.width);
-  });
+  BULKSIM_EXPECT(size_of(ids) == place.size);
+  if (ids.empty()) return;
+  file.write(bytes_of(ids.offsets), place.offsets);
+  file.write(std::as_bytes(std::span(ids.bytes)), place.text);
 }
 
 StringTable load_ids(const File& file, const IdPlace& place, RowRange rows) {
+  if (place.size.count == 0 || rows.empty()) return {};
+  if (place.size.width > 0) return load_padded(file, place, rows);
   StringTable ids;
-  std::vector<char> block;
-  if (place.width == 0) return ids;
-  const std::size_t width = place.width;
-  in_pieces(rows, place.width, [&](RowRange some) {
-    block.resize(some.size() * width);
-    file.read(std::as_writable_bytes(std::span(block)), place.at + some.begin * place.width);
-    for (std::size_t at = 0; at < block.size(); at += width)
-      ids.add({&block[at], ::strnlen(&block[at], width)});
-  });
+  ids.offsets.resize(rows.size() + 1);
+  file.read(std::as_writable_bytes(std::span(ids.offsets)), place.offsets + 8 * rows.begin);
+  const std::int64_t first = ids.offsets.front();
+  if (first < 0 || !std::ranges::is_sorted(ids.offsets) || ids.offsets.back() > place.size.bytes)
+    throw damaged(file.path(), "has ids with invalid offsets");
+  ids.bytes.resize(ids.offsets.back() - first);
+  file.read(std::as_writable_bytes(std::span(ids.bytes)), place.text + first);
+  for (std::int64_t& offset : ids.offsets)
+    offset -= first;
   return ids;
 }
 

@@ -92,6 +92,7 @@ std::optional<BlockMap> read_block_map(FileCalls& calls, const std::string& path
   const htri_t there = H5Lexists(file.get(), kGroup, H5P_DEFAULT);
   h5::check(there, "look for block sums in '" + place + "'", ExitCode::kDataError);
   if (there == 0) return std::nullopt;
+  h5::require_plain(file, place, "similarity");
   const h5::Attributes attributes = h5::read_attributes(file, place);
   const Scalars scalars{attributes, place};
   BlockMap map;

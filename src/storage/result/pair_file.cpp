@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "core/files/file_appender.hpp"
-#include "core/files/scratch_file.hpp"
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "storage/parts/id_datasets.hpp"
+#include "storage/result/archive_comment.hpp"
 #include "storage/result/result_path.hpp"
 
 namespace bulksim {
@@ -19,8 +19,6 @@ namespace bulksim {
 namespace {
 
 constexpr std::int64_t kMostNarrowItems = std::int64_t{1} << 31;
-constexpr std::string_view kComment = "bulksim plan ";
-constexpr std::size_t kPlanDigits = 32;
 
 /// Writes a string attribute of variable length, as in AnnData.
 void write_text(const h5::File& file, const std::string& group, const char* name,
@@ -50,81 +48,69 @@ void write_shape(const h5::File& file, const std::string& group, MatrixShape sha
 
 }  // namespace
 
-struct PairFileWriter::Impl {
-  FileCalls& calls;
-  std::string path;
-  PairLayout layout;
-  std::int64_t width;
-  bool wide;  ///< items have 64 bits
-  ScratchFile scratch;
-  File file = {};
-  std::vector<FileAppender> arrays = {};  ///< items, scores
-};
-
-PairFileWriter::PairFileWriter(FileCalls& calls, const std::string& path, const std::string& group,
-                               PairLayout layout, const PairExtent& extent,
-                               const FileAttributes& attributes, const ResultIds& ids)
-    : impl_(new Impl{calls, path, layout, extent.width,
-                     layout == PairLayout::kLists || extent.shape.items >= kMostNarrowItems,
-                     ScratchFile(calls, path)}) {
-  const std::string& scratch = impl_->scratch.path();
-  h5::File file = h5::create_array_file(scratch);
-  h5::write_attributes(file, attributes);
-  h5::create_group(file, group);
-  const h5::Element items = impl_->wide ? h5::Element::kInt64 : h5::Element::kInt32;
+PairFileWriter::PairFileWriter(const File& file, const std::string& group, PairLayout layout,
+                               const PairExtent& extent, const FileAttributes& attributes,
+                               const ResultIds& ids)
+    : file_(file),
+      hdf5_(h5::create_array_file(file)),
+      layout_(layout),
+      width_(extent.width),
+      wide_(layout == PairLayout::kLists || extent.shape.items >= kMostNarrowItems) {
+  h5::write_attributes(hdf5_, attributes);
+  h5::create_group(hdf5_, group);
   std::vector<hsize_t> dimensions{static_cast<hsize_t>(extent.row_offsets.back())};
-  std::array<const char*, 2> arrays{"/indices", "/data"};
-  std::int64_t offsets_at = 0;
+  std::array<const char*, 2> names{"/indices", "/data"};
   if (layout == PairLayout::kCsr) {
-    write_text(file, group, "encoding-type", "csr_matrix");
-    write_text(file, group, "encoding-version", "0.1.0");
-    offsets_at =
-        h5::create_array(file, group + "/indptr", h5::Element::kInt64, {extent.row_offsets.size()});
+    write_text(hdf5_, group, "encoding-type", "csr_matrix");
+    write_text(hdf5_, group, "encoding-version", "0.1.0");
+    add(group + "/indptr", h5::Element::kInt64, {extent.row_offsets.size()});
+    arrays_.front().content.append(bytes_of(extent.row_offsets));
   } else {
     dimensions = {static_cast<hsize_t>(extent.shape.queries), static_cast<hsize_t>(extent.width)};
-    arrays = {"/items", "/scores"};
+    names = {"/items", "/scores"};
   }
-  write_shape(file, group, extent.shape);
-  const std::int64_t items_at = h5::create_array(file, group + arrays[0], items, dimensions);
-  const std::int64_t scores_at =
-      h5::create_array(file, group + arrays[1], h5::Element::kFloat32, dimensions);
-  const IdPlaces places = create_ids(file, extent.shape, widths_of(ids));
-  file.close("close '" + scratch + "'");
-  impl_->file = File::open(calls, scratch, O_RDWR | O_NOFOLLOW);
-  if (layout == PairLayout::kCsr) impl_->file.write(bytes_of(extent.row_offsets), offsets_at);
-  write_ids(impl_->file, ids.queries, places.queries);
-  write_ids(impl_->file, ids.items, places.items);
-  impl_->arrays.emplace_back(impl_->file, items_at);
-  impl_->arrays.emplace_back(impl_->file, scores_at);
+  write_shape(hdf5_, group, extent.shape);
+  add(group + names[0], wide_ ? h5::Element::kInt64 : h5::Element::kInt32, dimensions);
+  add(group + names[1], h5::Element::kFloat32, dimensions);
+  const IdPlaces places = create_ids(hdf5_, sizes_of(ids));
+  write_ids(file, ids.queries, places.queries);
+  write_ids(file, ids.items, places.items);
 }
 
 PairFileWriter::~PairFileWriter() = default;
 
+/// Creates the next array.
+void PairFileWriter::add(const std::string& name, h5::Element element,
+                         const std::vector<hsize_t>& extent) {
+  arrays_.push_back({name, FileAppender(file_, h5::create_array(hdf5_, name, element, extent))});
+}
+
 void PairFileWriter::append_row(std::span<const std::int64_t> items,
                                 std::span<const float> scores) {
-  FileAppender& to_items = impl_->arrays[0];
-  FileAppender& to_scores = impl_->arrays[1];
-  for (const std::int64_t item : items) {
-    if (impl_->wide) {
-      to_items.append_value(item);
-    } else {
-      to_items.append_value(static_cast<std::int32_t>(item));
-    }
+  FileAppender& to_items = arrays_[arrays_.size() - 2].content;
+  FileAppender& to_scores = arrays_.back().content;
+  if (wide_) {
+    to_items.append(std::as_bytes(items));
+  } else {
+    narrow_.assign(items.begin(), items.end());
+    to_items.append(bytes_of(narrow_));
   }
   to_scores.append(std::as_bytes(scores));
-  if (impl_->layout == PairLayout::kCsr) return;
-  for (std::int64_t place = std::ssize(items); place < impl_->width; ++place) {
+  if (layout_ == PairLayout::kCsr) return;
+  for (std::int64_t place = std::ssize(items); place < width_; ++place) {
     to_items.append_value(std::int64_t{-1});
     to_scores.append_value(std::numeric_limits<float>::quiet_NaN());
   }
 }
 
 void PairFileWriter::finish() {
-  for (FileAppender& array : impl_->arrays)
-    array.flush();
-  impl_->file.sync();
-  impl_->file.close();
-  rename_durably(impl_->calls, impl_->scratch.path(), impl_->path);
+  for (Array& array : arrays_)
+    array.content.flush();
+  for (const Array& array : arrays_)
+    h5::write_text_attribute(hdf5_, array.name, kDigestAttribute, array.content.digest().hex());
+  hdf5_.close("close '" + file_.path() + "'");
+  const std::string preface = preface_of(digest_after_preface(file_));
+  file_.write(std::as_bytes(std::span(preface)), 0);
 }
 
 std::int64_t pair_bytes(PairLayout layout, const PairExtent& extent) {
@@ -133,24 +119,56 @@ std::int64_t pair_bytes(PairLayout layout, const PairExtent& extent) {
   return 8 * std::ssize(extent.row_offsets) + (item_bytes + 4) * extent.row_offsets.back();
 }
 
-std::string archive_comment(const std::string& plan) {
-  return std::string(kComment) + plan;
+std::string preface_of(const Digest& digest) {
+  std::string preface = "bulksim\nXXH3-128 of the bytes from " + std::to_string(h5::kPrefaceBytes) +
+                        " on: " + digest.hex() + "\n";
+  preface.resize(h5::kPrefaceBytes, '\0');
+  return preface;
+}
+
+Digest digest_after_preface(const File& file) {
+  return digest_of(file, std::min(h5::kPrefaceBytes, file.size()), file.size());
+}
+
+std::string tsv_header(bool queries_escaped, bool items_escaped) {
+  const auto column = [](const char* side, bool is_escaped) {
+    return std::string(side) + (is_escaped ? "_escaped" : "");
+  };
+  return column("query", queries_escaped) + "\t" + column("item", items_escaped) + "\tscore";
+}
+
+bool is_tsv_header(std::string_view line) {
+  for (const bool queries : {false, true}) {
+    for (const bool items : {false, true}) {
+      if (line == tsv_header(queries, items)) return true;
+    }
+  }
+  return false;
+}
+
+bool matches_digest(FileCalls& calls, const std::string& path) {
+  if (file_form(path) == FileForm::kNpz)
+    return check_archive_digest(calls, path) != ArchiveDigest::kDiffers;
+  const File file = File::open(calls, path, O_RDONLY);
+  std::string preface(std::min(h5::kPrefaceBytes, file.size()), '\0');
+  file.read(std::as_writable_bytes(std::span(preface)), 0);
+  return preface.find_first_not_of('\0') == std::string::npos ||
+         preface == preface_of(digest_after_preface(file));
 }
 
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) return {};
-  if (file_form(path) == FileForm::kHdf5) {
-    if (!h5::has_attribute(path, "complete") || !h5::has_attribute(path, "plan")) return {};
-    const h5::File file = h5::open_file(path);
-    if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) > 0) return {};  // a matrix
-    return find_attribute<std::string>(h5::read_attributes(file, path), "plan").value_or("");
+  if (file_form(path) == FileForm::kNpz) {
+    const auto attributes = read_archive_attributes(calls, path);
+    return find_attribute<std::string>(attributes, "plan").value_or("");
   }
-  const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
-  std::string tail(kComment.size() + kPlanDigits, '\0');
-  const std::int64_t at = file.size() - std::ssize(tail);
-  if (at < 0) return {};
-  file.read(std::as_writable_bytes(std::span(tail)), at);
-  return tail.starts_with(kComment) ? tail.substr(kComment.size()) : std::string();
+  if (file_form(path) != FileForm::kHdf5 || !h5::has_attribute(path, "complete") ||
+      !h5::has_attribute(path, "plan")) {
+    return {};
+  }
+  const h5::File file = h5::open_file(path);
+  if (h5::exists(file, "similarity", path)) return {};  // a matrix
+  return find_attribute<std::string>(h5::read_attributes(file, path), "plan").value_or("");
 }
 
 }  // namespace bulksim

@@ -9,6 +9,8 @@
 
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/tile_grid.hpp"
+#include "core/files/file_appender.hpp"
+#include "hdf5/arrays.hpp"
 #include "storage/parts/part_layout.hpp"
 #include "storage/parts/result_ids.hpp"
 
@@ -30,28 +32,49 @@ struct PairExtent {
 /// Bytes of items and scores (and of indptr) in a file.
 std::int64_t pair_bytes(PairLayout layout, const PairExtent& extent);
 
-/// Writes the pairs of all queries to an HDF5 file with one group. Memory does not grow with the
-/// number of pairs. Equal calls produce equal bytes.
+/// The attribute of each array with the XXH3-128 of its bytes.
+inline constexpr const char* kDigestAttribute = "xxh3_128";
+
+/// Writes the pairs of all queries as HDF5 with one group. Every byte is covered by a digest: the
+/// preface (the user block of HDF5) holds that of all bytes after it, each array that of its own.
+/// Memory does not grow with the number of pairs. Equal calls produce equal bytes.
 class PairFileWriter {
  public:
-  /// Creates or replaces the file in `finish`. `group` is "pairs", "nonzero" or "topk".
-  PairFileWriter(FileCalls& calls, const std::string& path, const std::string& group,
-                 PairLayout layout, const PairExtent& extent, const FileAttributes& attributes,
-                 const ResultIds& ids);
+  /// `file` is empty and must outlive the writer. `group` is "pairs", "nonzero" or "topk".
+  PairFileWriter(const File& file, const std::string& group, PairLayout layout,
+                 const PairExtent& extent, const FileAttributes& attributes, const ResultIds& ids);
   ~PairFileWriter();
   PairFileWriter(const PairFileWriter&) = delete;
   PairFileWriter& operator=(const PairFileWriter&) = delete;
+  PairFileWriter(PairFileWriter&&) = delete;
+  PairFileWriter& operator=(PairFileWriter&&) = delete;
 
   /// Appends the pairs of the next query; with kLists at most `width`, and unused places get item
   /// -1 and score NaN.
   void append_row(std::span<const std::int64_t> items, std::span<const float> scores);
-  /// Makes the file durable and gives it its final name.
+  /// Writes what is left, and the digests.
   void finish();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Array {
+    std::string name;
+    FileAppender content;
+  };
+
+  void add(const std::string& name, h5::Element element, const std::vector<hsize_t>& extent);
+
+  const File& file_;
+  h5::File hdf5_;
+  PairLayout layout_;
+  std::int64_t width_;
+  bool wide_;                  ///< items have 64 bits
+  std::vector<Array> arrays_;  ///< the last two are items and scores
+  std::vector<std::int32_t> narrow_;
 };
+
+/// The bytes before HDF5 in a file of pairs, given the digest of the bytes after them.
+std::string preface_of(const Digest& digest);
+Digest digest_after_preface(const File& file);
 
 /// Receives the pairs of the next query, possibly none.
 using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
@@ -69,6 +92,8 @@ class PairFileReader {
 
   MatrixShape shape() const;
   PairLayout layout() const;
+  /// "pairs", "nonzero" or "topk".
+  const std::string& group() const;
   /// Number of pairs (with kLists, places) of these queries.
   std::int64_t places(RowRange queries) const;
   /// Reads items and scores of consecutive queries; unused places have item -1.
@@ -79,21 +104,31 @@ class PairFileReader {
   /// Attributes of the result.
   const FileAttributes& attributes() const;
 
+  struct ArrayDigest {
+    std::string name;
+    std::string expected;  ///< as in the file; empty in results of older versions
+    std::string found;
+  };
+  /// Reads every array, those of the ids as well.
+  std::vector<ArrayDigest> array_digests() const;
+
  private:
   struct Impl;
   explicit PairFileReader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
-/// Plan (32 hex digits) of a single-file result with pairs; empty for any other file. Such a result
-/// is HDF5 with the attributes `complete` and `plan`, or a zip archive with the comment of
-/// `archive_comment`.
+/// Whether a single-file result with pairs, HDF5 or .npz, matches the digest of its bytes; true for
+/// results of older versions, which hold none.
+bool matches_digest(FileCalls& calls, const std::string& path);
+
+/// Plan (32 hex digits) of a single-file result with pairs, HDF5 or .npz; empty for any other file.
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path);
 
-/// The zip comment of an archive with the result of a plan.
-std::string archive_comment(const std::string& plan);
-
-/// First line of a text result.
-inline constexpr const char* kPairTextHeader = "query\titem\tscore\n";
+/// First line of a TSV with pairs; a column is named `query_escaped` or `item_escaped` when it has
+/// escapes.
+std::string tsv_header(bool queries_escaped, bool items_escaped);
+/// Whether `line`, without its end, is such a line.
+bool is_tsv_header(std::string_view line);
 
 }  // namespace bulksim

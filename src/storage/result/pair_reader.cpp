@@ -41,6 +41,7 @@ MatrixShape shape_of(const h5::File& file, const std::string& group, const std::
 struct PairFileReader::Impl {
   std::string path;
   h5::File file;
+  std::string group;
   MatrixShape shape;
   PairLayout layout;
   std::vector<std::int64_t> offsets;  ///< of rows, counted in places
@@ -57,13 +58,14 @@ PairFileReader::~PairFileReader() = default;
 std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std::string& path) {
   const std::string place = find_result(calls, path);
   h5::File file = h5::open_file(place);
+  h5::require_plain(file, place, "similarity");
   FileAttributes attributes = h5::read_attributes(file, place);
   if (find_attribute<std::int64_t>(attributes, "complete") != 1) {
     throw Error(ExitCode::kDataError, "'" + place + "' is not a finished result");
   }
   std::string group;
   for (const char* name : {"pairs", "nonzero", "topk"}) {
-    if (H5Lexists(file.get(), name, H5P_DEFAULT) > 0) group = name;
+    if (h5::exists(file, name, place)) group = name;
   }
   if (group.empty()) return nullptr;
   const PairLayout layout = group == "topk" ? PairLayout::kLists : PairLayout::kCsr;
@@ -91,7 +93,7 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
   }
   const IdPlaces ids = find_ids(file, shape, place);
   return std::unique_ptr<PairFileReader>(new PairFileReader(std::unique_ptr<Impl>(new Impl{
-      place, std::move(file), shape, layout, std::move(offsets), std::move(items),
+      place, std::move(file), group, shape, layout, std::move(offsets), std::move(items),
       std::move(scores), ids, std::move(attributes), File::open(calls, place, O_RDONLY)})));
 }
 
@@ -101,6 +103,10 @@ MatrixShape PairFileReader::shape() const {
 
 PairLayout PairFileReader::layout() const {
   return impl_->layout;
+}
+
+const std::string& PairFileReader::group() const {
+  return impl_->group;
 }
 
 std::int64_t PairFileReader::places(RowRange queries) const {
@@ -159,12 +165,40 @@ void PairFileReader::for_each_row(const TakeRow& take) const {
 }
 
 ResultIds PairFileReader::ids() const {
-  return {load_ids(impl_->file_itself, impl_->ids.queries, {0, impl_->ids.queries.count}),
-          load_ids(impl_->file_itself, impl_->ids.items, {0, impl_->ids.items.count})};
+  return {load_ids(impl_->file_itself, impl_->ids.queries, {0, impl_->ids.queries.size.count}),
+          load_ids(impl_->file_itself, impl_->ids.items, {0, impl_->ids.items.size.count})};
 }
 
 const FileAttributes& PairFileReader::attributes() const {
   return impl_->attributes;
+}
+
+std::vector<PairFileReader::ArrayDigest> PairFileReader::array_digests() const {
+  std::vector<ArrayDigest> digests;
+  const auto add = [&](const std::string& name, std::string expected) {
+    const h5::Dataset array = open_array(impl_->file, name, impl_->path);
+    const haddr_t at = H5Dget_offset(array.get());
+    const hsize_t bytes = H5Dget_storage_size(array.get());
+    const auto begin = static_cast<std::int64_t>(bytes == 0 ? 0 : at);
+    const auto end = begin + static_cast<std::int64_t>(bytes);
+    if (begin < 0 || end < begin) throw damaged(impl_->path, "has an invalid array '" + name + "'");
+    digests.push_back({name, std::move(expected), digest_of(impl_->file_itself, begin, end).hex()});
+  };
+  const bool lists = impl_->layout == PairLayout::kLists;
+  for (const char* name : {"/indptr", "/indices", "/data", "/items", "/scores"}) {
+    const bool of_lists = name == std::string_view("/items") || name == std::string_view("/scores");
+    if (of_lists != lists) continue;
+    add(impl_->group + name,
+        h5::read_text_attribute(impl_->file, impl_->group + name, kDigestAttribute, impl_->path));
+  }
+  const ResultIds all = ids();
+  for (const auto& [side, table] :
+       {std::pair("query_ids", &all.queries), {"item_ids", &all.items}}) {
+    const auto expected =
+        find_attribute<std::string>(impl_->attributes, std::string(side) + "_digest");
+    if (expected) digests.push_back({side, *expected, table->digest().hex()});
+  }
+  return digests;
 }
 
 }  // namespace bulksim

@@ -7,7 +7,7 @@
 
 namespace bulksim {
 
-/// Form of the output, determined by the suffix of its path.
+/// Form of the output, determined by the ending of its path.
 enum class OutputForm {
   kVersions,    ///< a folder with numbered versions and CURRENT
   kSingleFile,  ///< one file, written beside its path and renamed
@@ -15,11 +15,14 @@ enum class OutputForm {
 
 OutputForm output_form(const std::string& output);
 
-/// Format of a single-file result.
-enum class FileForm { kHdf5, kNpz, kTsv };
+/// Format of a single file: .h5, .npz, .tsv, .trec or .npy.
+enum class FileForm { kHdf5, kNpz, kTsv, kTrec, kNpy };
 
-/// The format for the suffix of the path; nothing for a folder.
+/// The format for the ending of the path; nothing for a folder. "-", the standard output, is a TSV.
 std::optional<FileForm> file_form(const std::string& path);
+
+/// Throws Error (64), with the list, for an output with an ending that stands for no format.
+void require_known_ending(const std::string& path);
 
 /// The folder beside a single-file result that contains its lease and staging during the run.
 std::string work_folder_of_file(const std::string& output);

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "core/files/scratch_file.hpp"
+#include "core/files/staged_file.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 #include "hdf5/view.hpp"
@@ -32,11 +32,11 @@ ValueType type_of(const std::vector<PartLayout>& layouts) {
 }
 
 /// Creates the file with space for its ids, which are not written.
-IdPlaces describe_view(const std::string& path, const TileGrid& grid, ValueType type,
+IdPlaces describe_view(const File& view, const TileGrid& grid, ValueType type,
                        const std::vector<h5::Source>& sources, const FileAttributes& attributes,
-                       IdWidths widths, const BlockMap* blocks) {
+                       IdSizes ids, const BlockMap* blocks) {
   const h5::Extent extent = h5::extent(grid.shape().queries, grid.shape().items);
-  h5::File file = h5::create_file(path);
+  h5::File file = h5::create_file(view);
   h5::write_attributes(file, attributes);
   if (!sources.empty()) {
     h5::create_view(file, "similarity", type, extent, sources);
@@ -44,8 +44,8 @@ IdPlaces describe_view(const std::string& path, const TileGrid& grid, ValueType 
     h5::create_empty(file, "similarity", type, extent);
   }
   if (blocks != nullptr) write_block_map(file, *blocks);
-  const IdPlaces places = create_ids(file, grid.shape(), widths);
-  file.close("close '" + path + "'");
+  const IdPlaces places = create_ids(file, ids);
+  file.close("close '" + view.path() + "'");
   return places;
 }
 
@@ -65,27 +65,25 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
                            const FileAttributes& attributes, const ResultIds& ids,
                            const BlockMap* blocks) {
   const std::vector<h5::Source> sources = sources_of(grid, layouts, relative_paths);
-  const ScratchFile scratch(calls, path);
-  const IdPlaces places = describe_view(scratch.path(), grid, type_of(layouts), sources, attributes,
-                                        widths_of(ids), blocks);
-  const File written = File::open(calls, scratch.path(), O_RDWR | O_NOFOLLOW);
-  write_ids(written, ids.queries, places.queries);
-  write_ids(written, ids.items, places.items);
-  written.sync();
-  rename_durably(calls, scratch.path(), path);
+  StagedFile staged(calls, path);
+  const IdPlaces places = describe_view(staged.file(), grid, type_of(layouts), sources, attributes,
+                                        sizes_of(ids), blocks);
+  write_ids(staged.file(), ids.queries, places.queries);
+  write_ids(staged.file(), ids.items, places.items);
+  staged.publish();
 }
 
-std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
+std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& folder,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, IdWidths widths,
+                                   const FileAttributes& attributes, IdSizes ids,
                                    const BlockMap* blocks) {
   std::vector<std::string> paths;
   for (std::size_t part = 0; part < layouts.size(); ++part)
     paths.push_back(part_file_name(part));
-  const ScratchFile described(calls, scratch);
-  describe_view(described.path(), grid, type_of(layouts), sources_of(grid, layouts, paths),
-                attributes, widths, blocks);
-  return File::open(calls, described.path(), O_RDONLY).size();
+  const StagedFile described(calls, inside(folder, "similarity.h5"));
+  describe_view(described.file(), grid, type_of(layouts), sources_of(grid, layouts, paths),
+                attributes, ids, blocks);
+  return described.file().size();
 }
 
 }  // namespace bulksim

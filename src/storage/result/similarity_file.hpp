@@ -21,8 +21,8 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 /// Writes `similarity.h5`: /similarity is a virtual dataset over the part files, with paths
 /// relative to the file and fill value NaN. HDF5 reads a missing source as NaN without an error, so
 /// that a successful read does not prove that the result is complete. Without tiles /similarity is
-/// an ordinary empty dataset. Ids are stored in /query_ids and /item_ids: UTF-8 strings of the
-/// length of the longest, padded with zeros. Without layouts, for a matrix that has cells, there is
+/// an ordinary empty dataset. Ids are stored in /query_ids and /item_ids (see
+/// `create_ids`). Without layouts, for a matrix that has cells, there is
 /// no /similarity. `blocks` is stored in /block_sums.
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
@@ -30,11 +30,11 @@ void write_similarity_file(FileCalls& calls, const std::string& path, const Tile
                            const FileAttributes& attributes, const ResultIds& ids = {},
                            const BlockMap* blocks = nullptr);
 
-/// Bytes of that file with ids of these widths, over the parts of a run. `scratch` is the path of a
-/// temporary file, which is removed.
-std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& scratch,
+/// Bytes of that file with ids of these sizes, over the parts of a run. Made in an unnamed file in
+/// `folder`.
+std::int64_t similarity_file_bytes(FileCalls& calls, const std::string& folder,
                                    const TileGrid& grid, const std::vector<PartLayout>& layouts,
-                                   const FileAttributes& attributes, IdWidths widths,
+                                   const FileAttributes& attributes, IdSizes ids,
                                    const BlockMap* blocks = nullptr);
 
 /// A finished result, open for reading: a folder, its `similarity.h5`, or a single file.
@@ -54,8 +54,7 @@ class SimilarityReader {
   const TileGrid& grid() const;
   ValueType value_type() const;
   const FileAttributes& attributes() const;  ///< by name
-  /// Bytes of the longest id of each side.
-  IdWidths id_widths() const;
+  IdSizes id_sizes() const;
   /// Ids of rows and columns; empty for a side without ids.
   StringTable query_ids(RowRange queries) const;
   StringTable item_ids(RowRange items) const;

@@ -67,6 +67,7 @@ void describe_sources(const h5::Dataset& view, const std::string& file, Descript
 Description describe(const std::string& path) {
   Description result;
   const h5::File file = h5::open_file(path);
+  h5::require_plain(file, path, "similarity");
   result.attributes = h5::read_attributes(file, path);
   if (whole_number(result.attributes, "complete", path) != 1) {
     throw Error(ExitCode::kDataError, "'" + path + "' belongs to a run that did not finish");
@@ -88,8 +89,7 @@ Description describe(const std::string& path) {
     describe_sources(dataset, path, result);
   } else {
     result.layouts.push_back(plan_part(result.grid, {0, result.grid.columns()}, "similarity",
-                                       {result.ids.queries.width, result.ids.items.width},
-                                       result.type));
+                                       result.ids.sizes(), result.type));
     result.paths.push_back(path);
   }
   return result;
@@ -138,8 +138,8 @@ const FileAttributes& SimilarityReader::attributes() const {
   return impl_->attributes;
 }
 
-IdWidths SimilarityReader::id_widths() const {
-  return {impl_->ids.queries.width, impl_->ids.items.width};
+IdSizes SimilarityReader::id_sizes() const {
+  return impl_->ids.sizes();
 }
 
 StringTable SimilarityReader::query_ids(RowRange queries) const {

@@ -95,16 +95,7 @@ ManifestFile describe_file(FileCalls& calls, const std::string& root, const std:
   const File file = File::open(calls, root + "/" + path, O_RDONLY | O_NOFOLLOW);
   const std::int64_t bytes = file.size();
   if (digest_bytes == -1) digest_bytes = bytes;
-  Hasher hasher;
-  std::vector<std::byte> block(std::min(digest_bytes, std::int64_t{1} << 20));
-  for (std::int64_t at = 0; at < digest_bytes;) {
-    const auto count = std::min(digest_bytes - at, std::ssize(block));
-    const auto some = std::span(block).first(count);
-    file.read(some, at);
-    hasher.update(some);
-    at += count;
-  }
-  return {path, bytes, digest_bytes, hasher.digest()};
+  return {path, bytes, digest_bytes, digest_of(file, 0, digest_bytes)};
 }
 
 }  // namespace bulksim

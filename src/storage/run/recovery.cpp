@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
-#include "core/files/scratch_file.hpp"
+#include "core/files/staged_file.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/parts/tile_inspection.hpp"
@@ -160,18 +160,15 @@ void make_writable(FileCalls& calls, const std::string& path) {
     if (calls.chmod(path.c_str(), 0600) == -1) throw system_error("set the mode of", path, errno);
     return;
   }
-  const ScratchFile scratch(calls, path);
+  StagedFile staged(calls, path);
   const File from = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
-  File to = File::open(calls, scratch.path(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   std::vector<std::byte> block(kCopyBytes);
   for (std::int64_t at = 0; at < status.st_size; at += std::ssize(block)) {
     block.resize(std::min(kCopyBytes, static_cast<std::size_t>(status.st_size - at)));
     from.read(block, at);
-    to.write(block, at);
+    staged.file().write(block, at);
   }
-  to.sync();
-  to.close();
-  rename_durably(calls, scratch.path(), path);
+  staged.publish();
 }
 
 }  // namespace bulksim

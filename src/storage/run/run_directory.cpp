@@ -38,10 +38,11 @@ bool is_attempt(const std::string& name) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(FileCalls& calls, std::string output, Digest plan)
+RunDirectory::RunDirectory(FileCalls& calls, std::string output, Digest plan, Overwrite overwrite)
     : calls_(calls),
-      output_(without_trailing_slashes(std::move(output))),
-      form_(output_form(output_)),
+      output_(without_trailing_slashes(output)),
+      form_(output_form(output)),
+      overwrite_(overwrite),
       plan_id_(plan),
       plan_(plan.hex().substr(0, 8)),
       staging_(work_folder() + "/" + plan_),
@@ -82,11 +83,16 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
   if (!exists(calls_, output_ + "/CURRENT")) return std::nullopt;
   const std::string version = current_version(calls_, output_);
   const std::string folder = output_ + "/versions/" + version;
-  if (version.empty() || !is_finalized(calls_, folder) ||
+  if (version.empty() || !exists(calls_, folder + "/PLAN.json") ||
       read_text(calls_, folder + "/PLAN.json") != plan_json) {
     return std::nullopt;
   }
-  return output_ + "/CURRENT/similarity.h5";
+  const std::string damage = damage_of_version(calls_, folder);
+  if (damage.empty()) return output_ + "/CURRENT/similarity.h5";
+  throw Error(ExitCode::kDataError,
+              damage +
+                  ": this result is published already and damaged; mend it with bulksim repair "
+                  "OUT, or compute it anew with --overwrite");
 }
 
 void RunDirectory::claim() {
@@ -96,7 +102,7 @@ void RunDirectory::claim() {
     const std::string current = output_ + "/CURRENT";
     if (is_directory(calls_, current)) throw not_ours(current, "is a folder, not a symbolic link");
   } else {
-    require_replaceable(calls_, output_);
+    require_replaceable(calls_, output_, overwrite_);
     claim_folder(calls_, work_folder(), 0700);
   }
 }
@@ -213,7 +219,7 @@ std::string RunDirectory::publish_file(const std::function<void()>& before_step)
   const std::string staged = part_path(0);
   before_step();
   finalize(staged);
-  require_replaceable(calls_, output_);
+  require_replaceable(calls_, output_, overwrite_);
   before_step();
   rename_durably(calls_, staged, output_);
   remove_work_folder();

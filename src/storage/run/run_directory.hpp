@@ -9,6 +9,7 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/file.hpp"
 #include "storage/result/result_path.hpp"
+#include "storage/run/single_file.hpp"
 
 namespace bulksim {
 
@@ -32,7 +33,8 @@ enum class Staged {
 /// umask.
 class RunDirectory {
  public:
-  RunDirectory(FileCalls& calls, std::string output, Digest plan);
+  RunDirectory(FileCalls& calls, std::string output, Digest plan,
+               Overwrite overwrite = Overwrite::kResults);
 
   OutputForm form() const { return form_; }
   const std::string& output() const { return output_; }
@@ -52,7 +54,7 @@ class RunDirectory {
   std::string errors_folder() const { return staging_ + "/errors"; }
 
   /// The path that a reader opens, if the result of this plan is published and nothing is left to
-  /// do. Changes nothing.
+  /// do. Changes nothing. Throws Error (65) when a file of it does not have its size.
   std::optional<std::string> published(const std::string& plan_json) const;
   /// Creates the output folder, or claims one that is empty or has our marker. Throws Error (73)
   /// when something else exists there or the parent is missing, and Error (77) without permission.
@@ -86,6 +88,7 @@ class RunDirectory {
   FileCalls& calls_;
   std::string output_;
   OutputForm form_;
+  Overwrite overwrite_;
   Digest plan_id_;
   std::string plan_;
   std::string staging_;

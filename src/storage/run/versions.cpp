@@ -92,21 +92,26 @@ std::string success_json(const std::string& manifest_json) {
          "\n";
 }
 
-bool is_finalized(FileCalls& calls, const std::string& folder) {
-  if (!exists(calls, folder + "/_SUCCESS") || !exists(calls, folder + "/MANIFEST.json")) {
-    return false;
-  }
+std::string damage_of_version(FileCalls& calls, const std::string& folder) {
   try {
     const std::string text = read_text(calls, folder + "/MANIFEST.json");
-    if (read_text(calls, folder + "/_SUCCESS") != success_json(text)) return false;
-    const Manifest manifest = Manifest::from_json(text);
-    return std::all_of(manifest.files.begin(), manifest.files.end(), [&](const auto& file) {
-      return has_size(calls, folder + "/" + file.path, file.bytes);
-    });
+    if (read_text(calls, folder + "/_SUCCESS") != success_json(text))
+      return "'" + folder + "/_SUCCESS' does not match the manifest";
+    for (const ManifestFile& file : Manifest::from_json(text).files) {
+      const std::string path = inside(folder, file.path);
+      if (!has_size(calls, path, file.bytes))
+        return "'" + path + "' does not have its " + std::to_string(file.bytes) + " bytes";
+    }
+    return "";
   } catch (const Error& error) {
-    if (error.code() == ExitCode::kDataError) return false;
+    if (error.code() == ExitCode::kDataError) return error.what();
     throw;
   }
+}
+
+bool is_finalized(FileCalls& calls, const std::string& folder) {
+  return exists(calls, folder + "/_SUCCESS") && exists(calls, folder + "/MANIFEST.json") &&
+         damage_of_version(calls, folder).empty();
 }
 
 std::int64_t version_number(const std::string& name) {

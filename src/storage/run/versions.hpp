@@ -23,6 +23,9 @@ struct Version {
 /// manifest is invalid.
 std::string success_json(const std::string& manifest_json);
 
+/// What is wrong with _SUCCESS, the manifest or the size of a file of a version, or "".
+std::string damage_of_version(FileCalls& calls, const std::string& folder);
+
 /// Whether a tree is finalized: _SUCCESS matches MANIFEST.json, and every file has its size.
 bool is_finalized(FileCalls& calls, const std::string& folder);
 

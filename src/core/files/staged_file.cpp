@@ -1,0 +1,92 @@
+#include "core/files/staged_file.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include <unistd.h>
+
+#include "bulksim/core/error.hpp"
+
+namespace bulksim {
+
+namespace {
+
+/// A hidden name in the folder of `path`.
+std::string hidden_beside(const std::string& path, const std::string& ending) {
+  return inside(parent_of(path), "." + path.substr(path.find_last_of('/') + 1) + ending);
+}
+
+std::string unique_beside(const std::string& path) {
+  static std::atomic<int> files = 0;
+  return hidden_beside(path, "." + std::to_string(::getpid()) + "-" + std::to_string(++files));
+}
+
+}  // namespace
+
+StagedFile::StagedFile(FileCalls& calls, std::string path)
+    : calls_(calls), path_(std::move(path)), file_(File::create_unnamed(calls_, path_)) {
+  if (file_.is_open()) return;
+  name_ = unique_beside(path_);
+  file_ = File::open(calls_, name_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+}
+
+StagedFile::~StagedFile() {
+  if (!name_.empty()) calls_.unlink(name_.c_str());
+}
+
+void StagedFile::publish() {
+  file_.sync();
+  if (!name_.empty()) {
+    rename_durably(calls_, name_, path_);
+    name_.clear();
+  } else {
+    if (calls_.link(file_.handle().c_str(), path_.c_str()) == -1) replace();
+    sync_directory(calls_, parent_of(path_));
+  }
+  file_.close();
+}
+
+void StagedFile::publish_new() {
+  file_.sync();
+  if (!name_.empty()) {
+    move_to_new_name(calls_, name_, path_);
+    name_.clear();
+  } else if (calls_.link(file_.handle().c_str(), path_.c_str()) == -1) {
+    if (errno == EEXIST) throw in_the_way(path_, "already exists");
+    throw system_error("create", path_, errno);
+  }
+  sync_directory(calls_, parent_of(path_));
+  file_.close();
+}
+
+/// link(2) does not replace a file, rename(2) does. Another process may use the same hidden name at
+/// any time: then its file, which is complete as well, is the one that is replaced.
+void StagedFile::replace() {
+  if (errno != EEXIST) throw system_error("create", path_, errno);
+  const std::string hidden = hidden_beside(path_, ".new");
+  for (;;) {
+    remove_file(calls_, hidden);
+    if (calls_.link(file_.handle().c_str(), hidden.c_str()) == -1) {
+      if (errno == EEXIST) continue;
+      throw system_error("create", path_, errno);
+    }
+    if (calls_.rename(hidden.c_str(), path_.c_str()) == 0) return;
+    const int reason = errno;
+    if (reason == ENOENT) continue;
+    calls_.unlink(hidden.c_str());
+    throw system_error("create", path_, reason);
+  }
+}
+
+void replace_file(FileCalls& calls, const std::string& path, std::string_view content) {
+  write_file(calls, path, [&](FileAppender& out) { out.append(content); });
+}
+
+void create_file(FileCalls& calls, const std::string& path, std::string_view content) {
+  StagedFile staged(calls, path);
+  staged.file().write(std::as_bytes(std::span(content)), 0);
+  staged.publish_new();
+}
+
+}  // namespace bulksim
