@@ -28,14 +28,20 @@ Error in_the_way(const std::string& path, const std::string& what) {
                "'" + path + "' " + what + ": remove it, or choose another path");
 }
 
-/// Writes and syncs a temporary file beside `path`, after removing a leftover of a killed run.
+/// Writes and syncs a temporary file beside `path`, after removing a leftover of a killed run;
+/// leaves nothing when it fails.
 std::string write_neighbour(FileCalls& calls, const std::string& path, std::string_view content) {
   std::string neighbour = path + ".tmp";
   remove_file(calls, neighbour);
   File file = File::open(calls, neighbour, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  file.write(std::as_bytes(std::span<const char>(content)), 0);
-  file.sync();
-  file.close();
+  try {
+    file.write(std::as_bytes(std::span<const char>(content)), 0);
+    file.sync();
+    file.close();
+  } catch (const Error&) {
+    calls.unlink(neighbour.c_str());
+    throw;
+  }
   return neighbour;
 }
 
@@ -166,6 +172,13 @@ bool exists(FileCalls& calls, const std::string& path) {
 bool is_directory(FileCalls& calls, const std::string& path) {
   const auto status = find_status(calls, path);
   return status && S_ISDIR(status->st_mode);
+}
+
+bool leads_to_directory(FileCalls& calls, const std::string& path) {
+  const int fd =
+      uninterrupted([&] { return calls.open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0); });
+  if (fd >= 0) calls.close(fd);
+  return fd >= 0;
 }
 
 std::string parent_of(const std::string& path) {
