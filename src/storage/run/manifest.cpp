@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "bulksim/core/error.hpp"
+#include "core/run/stop_request.hpp"
 #include "core/text/json.hpp"
 #include "storage/plain_path.hpp"
 
@@ -98,6 +99,7 @@ ManifestFile describe_file(FileCalls& calls, const std::string& root, const std:
   Hasher hasher;
   std::vector<std::byte> block(std::min(digest_bytes, std::int64_t{1} << 20));
   for (std::int64_t at = 0; at < digest_bytes;) {
+    kOnlySignals.check();
     const auto count = std::min(digest_bytes - at, std::ssize(block));
     const auto some = std::span(block).first(count);
     file.read(some, at);

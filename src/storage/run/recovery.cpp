@@ -8,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/scratch_file.hpp"
+#include "core/run/stop_request.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/parts/tile_inspection.hpp"
@@ -165,6 +166,7 @@ void make_writable(FileCalls& calls, const std::string& path) {
   File to = File::open(calls, scratch.path(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   std::vector<std::byte> block(kCopyBytes);
   for (std::int64_t at = 0; at < status.st_size; at += std::ssize(block)) {
+    kOnlySignals.check();
     block.resize(std::min(kCopyBytes, static_cast<std::size_t>(status.st_size - at)));
     from.read(block, at);
     to.write(block, at);
