@@ -103,9 +103,10 @@ void BlockSumBuilder::sum_blocks(TileId tile, std::span<const SoftmaxPartial> pa
   const std::int64_t blocks = blocks_.columns_of_a_tile();
   const std::int64_t first_row = tile.row * blocks_.rows_of_a_tile();
   const std::int64_t first_column = tile.column * blocks;
+  const std::int64_t existing = std::min(blocks, blocks_.columns() - first_column);
   for (std::int64_t query = queries.begin; query < queries.end; ++query) {
     const std::int64_t row = first_row + (query - queries.begin) / kFineRows;
-    for (std::int64_t block = 0; block < blocks; ++block) {
+    for (std::int64_t block = 0; block < existing; ++block) {
       const SoftmaxPartial& partial = partials[at((query - queries.begin) * blocks + block)];
       if (partial.sum == 0) continue;
       fine_[at(row * blocks_.columns() + first_column + block)] +=

@@ -81,7 +81,7 @@ std::string folder_suffixes() {
 }  // namespace
 
 const InputFormat* find_format(FileCalls& calls, const std::string& path) {
-  const bool is_folder = is_directory(calls, path);
+  const bool is_folder = leads_to_directory(calls, path);
   const auto fits = [&](const InputFormat& format) {
     if (!is_folder) return has_suffix(path, format.suffixes);
     return format.folders == Folders::kAreOneMatrix &&
@@ -95,7 +95,7 @@ const InputFormat* find_format(FileCalls& calls, const std::string& path) {
 const InputFormat& format_of(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw system_error("open", path, ENOENT);
   if (const InputFormat* format = find_format(calls, path)) return *format;
-  if (is_directory(calls, path)) {
+  if (leads_to_directory(calls, path)) {
     throw Error(ExitCode::kDataError,
                 "'" + path + "' is a folder without any " + folder_suffixes() + " file");
   }
@@ -119,10 +119,10 @@ std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& p
                                           const std::string& name) {
   const InputFormat& format = format_of(calls, path);
   if (format.is_read_by_ranges()) return format.open_by_ranges(calls, path, name);
-  throw Error(ExitCode::kDataError, "'" + name + "' " +
-                                        (is_directory(calls, path) ? "is a folder, and " : "") +
-                                        "cannot be read by ranges of rows: import it first "
-                                        "(bulksim import)");
+  throw Error(ExitCode::kDataError,
+              "'" + name + "' " + (leads_to_directory(calls, path) ? "is a folder, and " : "") +
+                  "cannot be read by ranges of rows: import it first "
+                  "(bulksim import)");
 }
 
 std::unique_ptr<RowStream> open_rows(FileCalls& calls, const std::string& path,

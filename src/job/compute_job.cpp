@@ -23,7 +23,7 @@ std::string run_compute_seeded(const JobConfig& config, const SeedStaging& seed,
   const JobContext of_run{context.mpi,      unsynced ? *unsynced : context.calls,
                           context.log,      context.stop,
                           context.watchdog, context.failures};
-  return config.filter ? run_pairs(config, of_run) : run_matrix(config, seed, of_run);
+  return config.filter ? run_pairs(config, seed, of_run) : run_matrix(config, seed, of_run);
 }
 
 namespace {

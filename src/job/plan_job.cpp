@@ -10,7 +10,7 @@
 #include "job/plan/error_bound.hpp"
 #include "job/plan/output_layout.hpp"
 #include "job/plan/plan_folder.hpp"
-#include "job/publish/pair_publication.hpp"
+#include "job/publish/pair_size.hpp"
 #include "job/publish/publication.hpp"
 #include "job/run/pilot_run.hpp"
 #include "job/run/prepare_run.hpp"
@@ -37,13 +37,15 @@ std::int64_t most_nonzero(const RunSetup& setup) {
 }
 
 /// Bytes of the largest possible number of pairs of a plan.
-std::int64_t most_pair_bytes(const RunSetup& setup) {
+std::int64_t most_pair_bytes(const JobConfig& config, const RunSetup& setup) {
   const PairFilterSpec& filter = *setup.plan.filter;
   const std::int64_t queries = setup.plan.grid.shape().queries;
   const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
   std::int64_t pairs = is_nonzero ? most_nonzero(setup) : cells_of(setup.plan);
   if (filter.keep != Keep::kAll) pairs = std::min(pairs, queries * filter.count);
-  return pair_result_bytes(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs));
+  return pair_result_size(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs),
+                          file_form(config.output))
+      .most;
 }
 
 /// Bytes of other results for the same inputs, by option.
@@ -82,8 +84,6 @@ struct PlanReport {
   Alternatives alternatives;
   PilotRun pilot;
 
-  /// Counts of the rows of both sides.
-  CanonicalizationCounts counts() const;
   std::int64_t chunk_rows() const;
   std::int64_t query_batch_rows() const;
   /// Whether `output_bytes` is an upper limit.
@@ -95,12 +95,6 @@ struct PlanReport {
   std::string to_json() const;
   std::string to_text() const;
 };
-
-CanonicalizationCounts PlanReport::counts() const {
-  CanonicalizationCounts sum = setup.surveys.queries.counts;
-  sum += setup.surveys.items.counts;
-  return sum;
-}
 
 std::int64_t PlanReport::chunk_rows() const {
   return setup.schedule.chunk_columns * setup.plan.grid.tile().items;
@@ -121,7 +115,7 @@ std::int64_t rounded_rows(const InputSurvey& survey) {
 }
 
 JsonObject PlanReport::rows_json() const {
-  const CanonicalizationCounts sum = counts();
+  const CanonicalizationCounts sum = setup.counts();
   JsonObject json;
   json.add("zero_queries", setup.surveys.queries.counts.zero_rows)
       .add("zero_items", setup.surveys.items.counts.zero_rows)
@@ -183,15 +177,14 @@ std::string PlanReport::error_line() const {
   std::string text =
       "every " + score + " within " + error_text(setup.plan.error_bound) + " of the true one; ";
   if (queries + items == 0) return text + "all rows are exact, and so are equal scores";
-  return text + std::to_string(queries) + " queries and " + std::to_string(items) +
-         " items are rounded, the others are exact";
+  return text + setup.rows_text(queries, items) + " are rounded, the others are exact";
 }
 
 std::string PlanReport::rows_text() const {
-  const CanonicalizationCounts sum = counts();
-  std::string text = std::to_string(setup.surveys.queries.counts.zero_rows) + " queries and " +
-                     std::to_string(setup.surveys.items.counts.zero_rows) + " items are empty, " +
-                     std::to_string(sum.unsorted_rows) + " rows are unsorted; " +
+  const CanonicalizationCounts sum = setup.counts();
+  std::string text = setup.rows_text(setup.surveys.queries.counts.zero_rows,
+                                     setup.surveys.items.counts.zero_rows) +
+                     " are empty, " + std::to_string(sum.unsorted_rows) + " rows are unsorted; " +
                      std::to_string(sum.duplicates) + " duplicates, " +
                      std::to_string(sum.explicit_zeros) + " explicit zeros";
   if (setup.plan.nan_cells != 0)
@@ -237,7 +230,7 @@ std::string PlanReport::to_text() const {
 /// Bytes of the result.
 std::int64_t planned_bytes(const JobConfig& config, const RunSetup& setup, const PlanFolder& folder,
                            JobContext context) {
-  if (setup.plan.filter) return most_pair_bytes(setup);
+  if (setup.plan.filter) return most_pair_bytes(config, setup);
   const RunDirectory run(context.calls, config.output, setup.plan.id());
   return result_bytes(setup.plan, make_layout(setup.plan, run), run.form(), context.calls,
                       folder.path());
@@ -250,8 +243,8 @@ void run_plan(const JobConfig& config, PlanFormat format, JobContext context, st
   PlanFolder folder(config, context);
   const RunSetup setup = set_up_run(config, folder.path(), context, timer);
   timer.end();
+  PilotRun pilot = run_pilot(config, setup, folder.path(), context);
   folder.remove();
-  PilotRun pilot = run_pilot(config, setup, context);
   for (const auto& [phase, seconds] : timer.phases())
     pilot.seconds += seconds;
   if (context.mpi.world().rank() != 0) return;

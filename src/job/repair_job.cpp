@@ -5,6 +5,7 @@
 #include <set>
 
 #include "comm/collective_error.hpp"
+#include "core/run/stop_request.hpp"
 #include "core/text/json.hpp"
 #include "job/plan/resources.hpp"
 #include "job/run/resume.hpp"
@@ -50,7 +51,7 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
   }
   Verdict verdict;
   damaged.info = verify_version(calls, damaged.folder, verdict);
-  if (damaged.info.parts.layouts.empty()) {
+  if (!damaged.info.plan) {
     throw Error(ExitCode::kDataError, "'" + damaged.folder +
                                           "/PLAN.json' is damaged, so nothing can be kept: compute "
                                           "it again with --recompute");
@@ -66,16 +67,36 @@ DamagedVersion examine(FileCalls& calls, const std::string& output, int threads)
   return damaged;
 }
 
-/// The path of one side in the report of the version.
-std::string input_path(FileCalls& calls, const std::string& folder, const std::string& key) {
+/// The report of the version; throws Error (66) when it does not name the inputs.
+JsonReader report_of(FileCalls& calls, const std::string& folder) {
   const std::string path = folder + "/report.json";
   if (exists(calls, path)) {
-    const auto input = JsonReader::parse_or_empty(read_text(calls, path)).find_text(key);
-    if (input) return *input;
+    JsonReader report = JsonReader::parse_or_empty(read_text(calls, path));
+    if (report.find_text("items/path")) return report;
   }
   throw Error(ExitCode::kNoInput, "'" + path +
                                       "' does not name the inputs: give them, as in bulksim repair "
                                       "OUT ITEMS QUERIES");
+}
+
+/// A path in a report, from where the run was started.
+std::string path_in(const JsonReader& report, const std::string& key) {
+  const std::string path = report.find_text(key).value_or("");
+  const std::string folder = report.find_text("folder").value_or("");
+  const bool is_relative = !path.empty() && path.front() != '/' && !folder.empty();
+  return is_relative ? inside(folder, path) : path;
+}
+
+/// Sets the inputs to those of the version, and how they were read.
+void set_inputs(const JsonReader& report, JobConfig& config) {
+  config.items = path_in(report, "items/path");
+  config.item_ids = path_in(report, "items/ids_path");
+  if (!report.find_boolean("self_join").value_or(false)) {
+    config.queries = path_in(report, "queries/path");
+    config.query_ids = path_in(report, "queries/ids_path");
+  }
+  if (config.vocabulary.empty()) config.vocabulary = path_in(report, "vocabulary_path");
+  if (report.find_text("keys") == "index") config.keys = VectorKeys::kIndices;
 }
 
 /// Copies the good tiles of a part into a new file.
@@ -91,6 +112,7 @@ void copy_tiles(FileCalls& calls, const DamagedVersion& damaged, std::size_t par
   for (std::int64_t column = layout.tile_columns.begin; column < layout.tile_columns.end;
        ++column) {
     for (std::int64_t row = 0; row < info.grid.rows(); ++row) {
+      kOnlySignals.check();
       const TileId id{row, column};
       if (damaged.bad_tiles.contains(info.grid.number(id))) continue;
       from.read(tile, layout.offset(info.grid, id));
@@ -131,21 +153,23 @@ JobConfig repair_config(const JobConfig& config, const DamagedVersion& damaged,
   JobConfig repair = config;
   run_collectively(comm, [&] {
     if (comm.rank() != 0 || !config.items.empty()) return;
-    repair.items = input_path(context.calls, damaged.folder, "items/path");
-    repair.queries = input_path(context.calls, damaged.folder, "queries/path");
-    repair.item_ids = input_path(context.calls, damaged.folder, "items/ids_path");
-    repair.query_ids = input_path(context.calls, damaged.folder, "queries/ids_path");
+    set_inputs(report_of(context.calls, damaged.folder), repair);
   });
-  repair.items = broadcast_text(comm, repair.items);
-  repair.queries = broadcast_text(comm, repair.queries);
-  repair.item_ids = broadcast_text(comm, repair.item_ids);
-  repair.query_ids = broadcast_text(comm, repair.query_ids);
+  for (std::string* path :
+       {&repair.items, &repair.queries, &repair.item_ids, &repair.query_ids, &repair.vocabulary}) {
+    *path = broadcast_text(comm, *path);
+  }
+  repair.keys =
+      broadcast_text(comm, repair.keys == VectorKeys::kIndices ? "index" : "terms") == "index"
+          ? VectorKeys::kIndices
+          : VectorKeys::kTerms;
   const Plan plan = Plan::from_json(broadcast_text(comm, damaged.plan_json));
   repair.tile = plan.grid.tile();
   repair.parts = std::ssize(plan.parts);
   repair.dimensions = Dimensions::kPad;
   repair.zero_rows = plan.zero_rows;
   repair.metric = plan.arithmetic.metric;
+  repair.filter = plan.filter;
   repair.value_type = plan.value_type;
   repair.mode = plan.mode;
   repair.block_sums = plan.softmax_scale ? BlockSumsWanted::kOn : BlockSumsWanted::kOff;
@@ -182,7 +206,8 @@ std::string run_repair(const JobConfig& config, JobContext context) {
                                             "' are not the inputs from which '" + damaged.folder +
                                             "' was computed");
     }
-    if (staged == Staged::kNothing) seed_staging(context.calls, damaged, run, plan);
+    const bool has_tiles = !plan.filter;
+    if (has_tiles && staged == Staged::kNothing) seed_staging(context.calls, damaged, run, plan);
   };
   return run_compute_seeded(repair, seed, context);
 }

@@ -21,6 +21,8 @@ std::vector<std::pair<std::string, std::string>> shield_hdf5_from_environment() 
   }
   for (const auto& [name, value] : found)
     ::unsetenv(name.c_str());
+  // HDF5 crashes at exit when it closes a file again that it could not close before
+  H5dont_atexit();
   h5::check(H5PLset_loading_state(0), "turn HDF5 plugins off");
   return found;
 }

@@ -250,6 +250,18 @@ TEST(Estimate, IsComparedOnlyWithAMapOfTheSameBlocks) {
   EXPECT_THROW(recall_of(map, half, even_map(5, {1024, 4096})), Error);
 }
 
+TEST(Selection, OfNoBlockIsRefusedAndNothingIsWritten) {
+  JobBench bench;
+  write_clusters(bench);
+  bench.config.select = Selection{SelectBy::kShare, 0.99};
+
+  EXPECT_EQ(bench.run(), 65);
+
+  EXPECT_NE(bench.sentence.find("--select-share 0.99 selects 0 of 64 blocks"), std::string::npos)
+      << bench.sentence;
+  EXPECT_FALSE(std::filesystem::exists(bench.config.output));
+}
+
 TEST(Selection, ComputesTheSelectedTilesAndMarksTheOthers) {
   JobBench whole;
   write_clusters(whole);

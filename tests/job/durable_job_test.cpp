@@ -102,6 +102,39 @@ TEST(DurableJob, LeftoversOfAStopBesideASingleFileAreRemovedByTheNextRun) {
   }
 }
 
+TEST(DurableJob, ARefusedInputLeavesNothing) {
+  for (const char* output : {"result.h5", "out", "empty"}) {
+    JobBench bench;
+    bench.config.items = bench.folder / "items.npz";
+    bench.config.output = bench.folder / output;
+    std::ofstream(bench.config.items) << "not an archive";
+    std::filesystem::create_directory(bench.folder / "empty");
+    const auto before = info_of(bench.folder.path());
+
+    EXPECT_EQ(bench.run(), 65) << bench.sentence;
+
+    auto after = info_of(bench.folder.path());
+    after[bench.folder / "empty"] = before.at(bench.folder / "empty");
+    EXPECT_EQ(after, before) << output;
+  }
+}
+
+TEST(DurableJob, ADiskThatIsFullFromTheStartKeepsNoWork) {
+  JobBench bench;
+  bench.config.output = bench.folder / "result.h5";
+  class Full final : public ForwardingCalls {
+   public:
+    int fallocate(int, off_t, off_t) override {
+      errno = ENOSPC;
+      return -1;
+    }
+  } full;
+
+  EXPECT_EQ(bench.run(full), 74) << bench.sentence;
+
+  EXPECT_FALSE(std::filesystem::exists(bench.folder / ".result.h5.bulksim"));
+}
+
 TEST(DurableJob, RecomputeMakesANewVersionOfTheSameBytes) {
   JobBench bench;
   ASSERT_EQ(bench.run(), 0) << bench.sentence;
@@ -406,6 +439,36 @@ TEST(DurableJob, FoundPairsAreKeptUntilTheResultIsFinalized) {
   EXPECT_EQ(status.tiles_done, 4 * 12);
   EXPECT_EQ(report_of(bench)["tiles"]["resumed"], 4 * 12);
   EXPECT_FALSE(std::filesystem::exists(bench.version() + "/parts"));
+}
+
+TEST(DurableJob, TheReportCountsTheSecondsOfEveryStep) {
+  JobBench pairs;
+  pairs.config.filter = PairFilterSpec{.at_least = 0.1F};
+  ASSERT_EQ(pairs.run(), 0) << pairs.sentence;
+  JobBench matrix;
+  ASSERT_EQ(matrix.run(), 0) << matrix.sentence;
+
+  const auto of_pairs = report_of(pairs)["seconds"];
+  const auto of_matrix = report_of(matrix)["seconds"];
+
+  EXPECT_GT(of_pairs["merge"].get<double>(), 0.0);
+  EXPECT_GT(of_matrix["publish"].get<double>(), 0.0);
+}
+
+TEST(DurableJob, ARateCountsOnlyTheTilesOfThisAttempt) {
+  JobBench bench;
+  FailingDisk disk;
+  disk.room = 700'000;
+  ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+  ASSERT_EQ(bench.run(), 0) << bench.sentence;
+
+  const auto report = report_of(bench);
+
+  const double seconds = report["seconds"]["compute"];
+  const double share = report["tiles"]["computed"].get<double>() / 48;
+  EXPECT_LT(share, 1.0);
+  EXPECT_NEAR(report["output_bytes_per_s"].get<double>() * seconds,
+              share * report["output_bytes"].get<double>(), 1.0);
 }
 
 TEST(DurableJob, PairsAreAlsoMadeDurableAfterATime) {

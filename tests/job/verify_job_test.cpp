@@ -156,6 +156,25 @@ TEST_F(Verify, RepairRestoresTheSameBytesAndSharesIntactParts) {
   EXPECT_EQ(std::filesystem::hard_link_count(bench.version() + "/parts/part-00001.h5"), 1U);
 }
 
+TEST_F(Verify, RepairFindsRelativeInputsFromAnotherFolder) {
+  const auto before = bench.files();
+  std::filesystem::remove_all(bench.config.output);
+  const auto home = std::filesystem::current_path();
+  std::filesystem::current_path(bench.folder.path());
+  bench.config.items = "items.csr";
+  bench.config.queries = "queries.csr";
+  const int code = bench.run();
+  std::filesystem::current_path(home);
+  ASSERT_EQ(code, 0) << bench.sentence;
+  std::filesystem::remove(bench.version() + "/parts/part-00003.h5");
+  JobConfig config;
+  config.output = bench.config.output;
+
+  run_repair(config, {bench.mpi, calls, log()});
+
+  EXPECT_EQ(bench.files(), before);
+}
+
 struct PairForm {
   const char* name;
   const char* output;
@@ -205,6 +224,35 @@ TEST_P(VerifyPairs, OfATruncatedFileAreDamaged) {
   std::filesystem::resize_file(path, std::filesystem::file_size(path) * 9 / 10 + 1);
 
   EXPECT_FALSE(look(bench.config.output).damage.empty());
+}
+
+TEST_P(VerifyPairs, RepairTakesThePairsFromThePlanAndTheInputsFromTheReport) {
+  if (!std::filesystem::is_directory(bench.config.output)) GTEST_SKIP() << "a single file";
+  const auto before = bench.files();
+  const std::string damaged = bench.version();
+  patch(damaged + "/similarity.h5", 3'000, "damage");
+  JobConfig config;
+  config.output = bench.config.output;
+  config.threads = 2;
+
+  run_repair(config, {bench.mpi, calls, log()});
+
+  EXPECT_NE(bench.version(), damaged);
+  EXPECT_EQ(bench.files(), before);
+}
+
+TEST_P(VerifyPairs, RepairRefusesOtherInputs) {
+  if (!std::filesystem::is_directory(bench.config.output)) GTEST_SKIP() << "a single file";
+  const std::string damaged = bench.version();
+  patch(damaged + "/similarity.h5", 3'000, "damage");
+  JobConfig config;
+  config.output = bench.config.output;
+  config.items = bench.config.queries;
+
+  const auto repair = [&] { run_repair(config, {bench.mpi, calls, log()}); };
+
+  expect_error(ExitCode::kDataError, {"queries.csr", "not the inputs"}, repair);
+  EXPECT_EQ(bench.version(), damaged);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -103,6 +103,8 @@ std::optional<struct stat> find_status(FileCalls& calls, const std::string& path
 bool exists(FileCalls& calls, const std::string& path);
 /// False for a symbolic link to a folder.
 bool is_directory(FileCalls& calls, const std::string& path);
+/// Whether the path is a folder, or a symbolic link to one.
+bool leads_to_directory(FileCalls& calls, const std::string& path);
 /// The folder that contains `path`; "." for a bare name.
 std::string parent_of(const std::string& path);
 /// The path of `name` in `folder`.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bulksim/core/error.hpp"
+#include "core/run/stop_request.hpp"
 
 namespace bulksim {
 
@@ -157,6 +158,13 @@ bool is_directory(FileCalls& calls, const std::string& path) {
   return status && S_ISDIR(status->st_mode);
 }
 
+bool leads_to_directory(FileCalls& calls, const std::string& path) {
+  const int fd =
+      uninterrupted([&] { return calls.open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0); });
+  if (fd >= 0) calls.close(fd);
+  return fd >= 0;
+}
+
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
@@ -240,6 +248,7 @@ Digest digest_of(const File& file, std::int64_t begin, std::int64_t end) {
   Hasher hasher;
   std::vector<std::byte> block(std::min(end - begin, std::int64_t{1} << 20));
   for (std::int64_t at = begin; at < end;) {
+    kOnlySignals.check();
     const auto some = std::span(block).first(std::min(end - at, std::ssize(block)));
     file.read(some, at);
     hasher.update(some);

@@ -40,7 +40,12 @@ class PhaseTimer {
     running_ = false;
   }
 
-  const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
+  /// All phases, with the time so far of the current one.
+  std::vector<std::pair<std::string, double>> phases() const {
+    auto phases = phases_;
+    if (running_) phases.back().second = watch_.seconds();
+    return phases;
+  }
 
  private:
   Watchdog* watchdog_;

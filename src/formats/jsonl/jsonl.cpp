@@ -20,7 +20,7 @@ namespace bulksim {
 namespace {
 
 std::vector<std::string> files_of(FileCalls& calls, const std::string& path) {
-  if (!is_directory(calls, path)) return {path};
+  if (!leads_to_directory(calls, path)) return {path};
   std::vector<std::string> files = names_with_suffix(calls, path, kJsonlSuffixes);
   if (files.empty()) {
     throw Error(ExitCode::kDataError,

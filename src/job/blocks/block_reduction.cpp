@@ -5,6 +5,7 @@
 
 #include "blocks/block_sums.hpp"
 #include "comm/collective_error.hpp"
+#include "core/run/stop_request.hpp"
 #include "job/plan/output_layout.hpp"
 
 namespace bulksim {
@@ -18,6 +19,7 @@ void each_tile(const Plan& plan, const ReadPartials& read, const std::vector<std
   std::vector<SoftmaxPartial> partials(partials_per_tile(plan.grid));
   run_collectively(comm, [&] {
     for (const std::int64_t number : tiles) {
+      kOnlySignals.check();
       const TileId tile = plan.grid.id(number);
       read(tile, partials);
       step(tile, std::span<const SoftmaxPartial>(partials));

@@ -6,6 +6,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
+#include "core/run/stop_request.hpp"
 #include "core/text/format_text.hpp"
 #include "formats/format_table.hpp"
 #include "formats/shared/text_lines.hpp"
@@ -84,6 +85,7 @@ ImportReport import_matrix(FileCalls& calls, const std::string& source, const st
   StoreWriter writer(calls, store);
   ImportReport report;
   for (CsrMatrix rows; stream->next(rows);) {
+    kOnlySignals.check();
     report.counts += canonicalize(rows, options.irregular, source, writer.rows());
     report.longest_row = std::max(report.longest_row, longest_row(rows.view()));
     writer.append(rows.view());

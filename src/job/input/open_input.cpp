@@ -7,6 +7,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
+#include "core/run/stop_request.hpp"
 #include "formats/format_table.hpp"
 #include "formats/shared/input_files.hpp"
 
@@ -21,6 +22,7 @@ void hash_file(FileCalls& calls, const std::string& path, Hasher& hasher) {
   const std::int64_t size = file.size();
   std::vector<std::byte> block;
   for (std::int64_t at = 0; at < size; at += block.size()) {
+    kOnlySignals.check();
     block.resize(std::min(size - at, static_cast<std::int64_t>(kBytesAtOnce)));
     file.read(block, at);
     hasher.update(block);
@@ -35,7 +37,7 @@ void hash_text(const std::string& text, Hasher& hasher) {
 /// decide the rows of a store.
 Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportOptions& options) {
   Hasher hasher;
-  if (is_directory(calls, path)) {
+  if (leads_to_directory(calls, path)) {
     const auto& suffixes = format_of(calls, path).suffixes;
     for (const std::string& name : names_with_suffix(calls, path, suffixes)) {
       hash_text(name, hasher);

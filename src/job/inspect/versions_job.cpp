@@ -45,14 +45,14 @@ void print_versions(FileCalls& calls, const std::string& output, VersionsFormat 
 
 void use_version(FileCalls& calls, const std::string& output, std::int64_t number, Log& log) {
   const Version version = find_version(calls, output, number);
-  const auto lease = Lease::take(calls, output + "/LOCK");
+  const auto lease = Lease::take(calls, output + "/LOCK", lease_options(log, kOnlySignals));
   set_current(calls, output, version.name);
   log.info("current", "'" + output + "/CURRENT' is now version " + version.name);
 }
 
 void prune_versions(FileCalls& calls, const std::string& output, std::int64_t keep, Log& log) {
   list_versions(calls, output);  // throws when it is not an output folder
-  const auto lease = Lease::take(calls, output + "/LOCK");
+  const auto lease = Lease::take(calls, output + "/LOCK", lease_options(log, kOnlySignals));
   const Removal removal =
       retire_versions(calls, output, keep, std::numeric_limits<double>::infinity());
   for (const std::string& name : removal.removed)

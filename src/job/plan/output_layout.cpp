@@ -55,7 +55,7 @@ PartSet make_layout(const Plan& plan, const RunDirectory& run) {
 }
 
 std::string existing_folder(FileCalls& calls, std::string path) {
-  while (!exists(calls, path) && path != parent_of(path))
+  while (!leads_to_directory(calls, path) && path != parent_of(path))
     path = parent_of(path);
   return path;
 }
@@ -83,7 +83,8 @@ std::int64_t result_bytes(const Plan& plan, const PartSet& parts, OutputForm for
 
 void check_output_size(const JobConfig& config, const Plan& plan, const PartSet& parts,
                        JobContext context) {
-  const std::int64_t bytes = output_bytes(plan.grid, parts);
+  const bool has_view = output_form(config.output) == OutputForm::kVersions;
+  const std::int64_t bytes = output_bytes(plan.grid, parts) + (has_view ? id_bytes(plan) : 0);
   std::int64_t there = 0;
   for (std::size_t part = 0; part < parts.paths.size(); ++part) {
     if (exists(context.calls, parts.paths[part])) there += parts.layouts[part].file_bytes;
@@ -120,6 +121,11 @@ BlockMap empty_block_map(const Plan& plan) {
   map.live_rows.resize(map.rows);
   map.mask.resize(blocks, 1);
   return map;
+}
+
+std::int64_t id_bytes(const Plan& plan) {
+  const IdSizes sizes = id_sizes(plan);
+  return sizes.queries.file_bytes() + sizes.items.file_bytes();
 }
 
 IdSizes id_sizes(const Plan& plan) {

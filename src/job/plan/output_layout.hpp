@@ -43,6 +43,9 @@ std::vector<PartLayout> shown_layouts(const PartSet& parts);
 /// A block map of the size of a plan, without values.
 BlockMap empty_block_map(const Plan& plan);
 
+/// Bytes of the ids in an HDF5 file of the result.
+std::int64_t id_bytes(const Plan& plan);
+
 /// The sizes of the ids of a plan.
 IdSizes id_sizes(const Plan& plan);
 

@@ -101,7 +101,7 @@ std::string publish_pairs(RunDirectory& run, const PairPublication& publication,
     return run.publish("", publication.still_ours);
   }
   write_h5(run.staging() + "/similarity.h5", publication, calls);
-  replace_file(calls, run.staging() + "/report.json", publication.report_json);
+  replace_file(calls, run.staging() + "/report.json", publication.report_json());
   Manifest manifest{.plan = publication.plan.id().hex(), .files = {}};
   for (const char* name : {"PLAN.json", "similarity.h5"})
     manifest.files.push_back(describe_file(calls, run.staging(), name));

@@ -19,7 +19,7 @@ struct PairPublication {
   const PairSegments& segments;
   const std::vector<std::int64_t>& row_offsets;  ///< of the merged rows
   std::function<ResultIds()> ids;
-  std::string report_json;
+  std::function<std::string()> report_json;  ///< called when the pairs are merged
   /// Throws when the lease of the output is lost; called before each step.
   std::function<void()> still_ours;
   PairText text = {};  ///< for a result as text

@@ -23,7 +23,7 @@ struct Publication {
   const PartSet& parts;
   const std::vector<Digest>& digests;
   std::optional<std::int64_t> outside;  ///< values that are not scores, where they were counted
-  std::int64_t zero_rows = 0;           ///< of both inputs
+  std::int64_t zero_rows = 0;           ///< of all inputs, those of a self-join once
   std::function<ResultIds()> ids;       ///< those of the plan
   std::string report_json;
   int threads = 1;

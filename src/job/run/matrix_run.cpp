@@ -93,7 +93,7 @@ std::string MatrixRun::run() {
   if (!work_.result.empty()) return work_.result;
   if (!work_.finalized) compute();
   session_.report.output_bytes = output_bytes(plan().grid, parts_);
-  return session_.publish([this] { return publish_as_rank_0(); });
+  return session_.publish("publish", [this] { return publish_as_rank_0(); });
 }
 
 void MatrixRun::check_size() {
@@ -105,7 +105,7 @@ void MatrixRun::check_size() {
 
 void MatrixRun::log_expected_time() {
   if (output_bytes(plan().grid, parts_) < kWorthAPilotRun) return;
-  const PilotRun pilot = run_pilot(session_.config, session_.setup, session_.context);
+  const PilotRun pilot = run_pilot(session_.config, session_.setup, "", session_.context);
   session_.context.log.info("expected_time", "this will take about " + duration_text(pilot.seconds),
                             {{"seconds", pilot.seconds}});
 }
@@ -161,17 +161,16 @@ std::string MatrixRun::publish_as_rank_0() {
   FileCalls& calls = session_.context.calls;
   if (work_.finalized) return directory.publish_finalized(session_.still_ours());
   const RunSetup& setup = session_.setup;
-  Publication publication{
-      session_.config,
-      plan(),
-      parts_,
-      work_.digests,
-      std::nullopt,
-      setup.surveys.queries.counts.zero_rows + setup.surveys.items.counts.zero_rows,
-      [&] { return reread_result_ids(session_); },
-      session_.report.to_json(session_.timer),
-      setup.resources.threads,
-      session_.still_ours()};
+  Publication publication{session_.config,
+                          plan(),
+                          parts_,
+                          work_.digests,
+                          std::nullopt,
+                          setup.counts().zero_rows,
+                          [&] { return reread_result_ids(session_); },
+                          session_.report.to_json(session_.timer),
+                          setup.resources.threads,
+                          session_.still_ours()};
   if (blocks_) {
     publication.blocks = &*blocks_;
   } else if (setup.estimate) {

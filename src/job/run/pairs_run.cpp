@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "comm/collective_error.hpp"
+#include "core/files/metered_calls.hpp"
 #include "core/text/format_text.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/plan/output_layout.hpp"
@@ -11,6 +13,7 @@
 #include "job/publish/change_guard.hpp"
 #include "job/publish/pair_merge.hpp"
 #include "job/publish/pair_publication.hpp"
+#include "job/publish/pair_size.hpp"
 #include "job/publish/publication.hpp"
 #include "job/run/make_backend.hpp"
 #include "job/run/prepare_run.hpp"
@@ -29,7 +32,7 @@ namespace {
 /// One run, step by step; later steps use the results of earlier ones.
 class PairsRun {
  public:
-  explicit PairsRun(RunSession& session) : session_(session) {}
+  PairsRun(const SeedStaging& seed, RunSession& session) : seed_(seed), session_(session) {}
 
   std::string run();
 
@@ -38,13 +41,19 @@ class PairsRun {
   PairText text_of_result() const;
   void check_ids() const;
   void check_known_size();
+  std::optional<FileForm> form() const { return file_form(session_.config.output); }
   void compute();
   void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
+  Error too_large(std::int64_t pairs, const std::string& bytes) const;
   std::string limit_text() const;
   void log_bounds();
   std::string publish_as_rank_0();
+  PairSegments read_segments();
+  std::int64_t checked_size(const std::vector<std::int64_t>& row_offsets) const;
+  std::string merge(const PairSegments& segments, const std::vector<std::int64_t>& row_offsets);
 
+  const SeedStaging& seed_;
   RunSession& session_;
   PairsLeft work_;
   std::int64_t limit_ = 0;
@@ -62,11 +71,12 @@ std::string PairsRun::run() {
     check_known_size();
   });
   session_.take_output();
-  work_ = resume_pairs(session_.config, plan(), *session_.directory, session_.context);
+  work_ = resume_pairs(session_.config, plan(), *session_.directory, seed_, session_.context);
   session_.begin_attempt(work_);
   if (!work_.result.empty()) return work_.result;
   if (!work_.finalized) compute();
-  return session_.publish([this] { return publish_as_rank_0(); });
+  return session_.publish(work_.finalized ? "publish" : "merge",
+                          [this] { return publish_as_rank_0(); });
 }
 
 /// The largest size of the result in bytes.
@@ -82,12 +92,12 @@ std::string PairsRun::limit_text() const {
          bytes_text(limit_);
 }
 
-/// The size of top-k lists is known in advance; that of other pairs is not.
+/// The size of top-k lists in HDF5 is known in advance; that of other pairs is not.
 void PairsRun::check_known_size() {
   limit_ = output_limit(session_.config, session_.context);
   const PairFilterSpec& filter = *plan().filter;
-  if (filter.keep != Keep::kBest) return;
-  const std::int64_t bytes = 12 * plan().grid.shape().queries * filter.count;
+  if (filter.keep != Keep::kBest || form().value_or(FileForm::kHdf5) != FileForm::kHdf5) return;
+  const std::int64_t bytes = pair_result_size(plan(), {0}, form()).least;
   if (bytes <= limit_) return;
   throw Error(ExitCode::kIoError, "the best " + std::to_string(filter.count) +
                                       " items of each query take " + bytes_text(bytes) + " and " +
@@ -119,7 +129,9 @@ void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64
   Progress progress(session_.context.log, std::ssize(tiles), 0);
   PairOutput::Options options{.commit = session_.config.commit,
                               .mirrored = plan().filter->mirrored,
-                              .most_bytes = plan().filter->keep == Keep::kAll ? limit_ : kEveryRow,
+                              .most_pairs = plan().filter->keep == Keep::kAll
+                                                ? limit_ / bytes_of_a_pair(plan(), form())
+                                                : kEveryRow,
                               .before_tile = session_.before_tile()};
   options.too_much = [&](std::int64_t pairs) {
     return too_much(pairs, progress.done() + 1, std::ssize(tiles));
@@ -141,12 +153,18 @@ void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64
 /// `pairs` were found in `tiles_done` of this rank's `tiles`.
 Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const {
   const double share = static_cast<double>(tiles_done) / static_cast<double>(tiles);
-  const double expected = static_cast<double>(kPairBytes * pairs) / share *
+  const double expected = static_cast<double>(pairs) / share *
                           static_cast<double>(work_.to_do.size()) / static_cast<double>(tiles);
+  const auto all = static_cast<std::int64_t>(expected);
   return Error(ExitCode::kIoError,
-               "the pairs will take about " + bytes_text(static_cast<std::int64_t>(expected)) +
-                   " (" + std::to_string(static_cast<std::int64_t>(expected) / kPairBytes) +
-                   " pairs) and " + limit_text() +
+               "the pairs will take at least " + bytes_text(bytes_of_a_pair(plan(), form()) * all) +
+                   " (" + std::to_string(all) + " pairs) and " + limit_text() +
+                   "; raise --max-output to resume, or use a higher --threshold or --top-k");
+}
+
+Error PairsRun::too_large(std::int64_t pairs, const std::string& bytes) const {
+  return Error(ExitCode::kIoError,
+               "the " + std::to_string(pairs) + " pairs take " + bytes + " and " + limit_text() +
                    "; raise --max-output to resume, or use a higher --threshold or --top-k");
 }
 
@@ -183,40 +201,69 @@ void PairsRun::check_ids() const {
 std::string PairsRun::publish_as_rank_0() {
   RunDirectory& directory = *session_.directory;
   FileCalls& calls = session_.context.calls;
-  if (work_.finalized) return directory.publish_finalized(session_.still_ours());
-  const PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(directory)),
-                              plan().id(), plan().grid);
+  if (work_.finalized) {
+    const std::string path = directory.staging() + "/similarity.h5";
+    session_.report.output_bytes = File::open(calls, path, O_RDONLY | O_NOFOLLOW).size();
+    return directory.publish_finalized(session_.still_ours());
+  }
+  const PairSegments segments = read_segments();
+  const auto row_offsets = PairMerge(segments, plan().grid, *plan().filter).row_offsets();
+  session_.report.output_bytes = checked_size(row_offsets);
+  check_guard_of_inputs(session_.config, plan(), session_.setup.counts().zero_rows, directory,
+                        calls);
+  std::string result = merge(segments, row_offsets);
+  if (directory.form() == OutputForm::kSingleFile) {
+    session_.report.output_bytes = File::open(calls, result, O_RDONLY).size();
+  }
+  session_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
+                            {{"pairs", row_offsets.back()}});
+  return result;
+}
+
+PairSegments PairsRun::read_segments() {
+  FileCalls& calls = session_.context.calls;
+  PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(*session_.directory)),
+                        plan().id(), plan().grid);
   for (const std::int64_t tile : work_.to_do) {
     if (segments.has(tile)) continue;
     throw Error(ExitCode::kDataError, "the pairs of tile " + std::to_string(tile) +
                                           " differ from what was written: this storage loses data; "
                                           "run the same command to compute them again");
   }
-  const auto row_offsets = PairMerge(segments, plan().grid, *plan().filter).row_offsets();
-  session_.report.output_bytes = pair_result_bytes(plan(), row_offsets);
-  if (plan().filter->keep == Keep::kAll && session_.report.output_bytes > limit_) {
-    throw too_much(row_offsets.back(), 1, 1);
-  }
-  const Surveys& surveys = session_.setup.surveys;
-  check_guard_of_inputs(session_.config, plan(),
-                        surveys.queries.counts.zero_rows + surveys.items.counts.zero_rows,
-                        directory, calls);
-  const auto ids = [&] { return reread_result_ids(session_); };
-  std::string result =
-      publish_pairs(directory,
-                    {plan(), segments, row_offsets, ids, session_.report.to_json(session_.timer),
-                     session_.still_ours(), text_of_result()},
-                    calls, session_.context.log);
-  session_.context.log.info("pairs", std::to_string(row_offsets.back()) + " pairs",
-                            {{"pairs", row_offsets.back()}});
-  return result;
+  return segments;
+}
+
+/// Bytes of the result, at least.
+std::int64_t PairsRun::checked_size(const std::vector<std::int64_t>& row_offsets) const {
+  const std::int64_t bytes = pair_result_size(plan(), row_offsets, form()).least;
+  if (bytes > limit_) throw too_large(row_offsets.back(), bytes_text(bytes));
+  return bytes;
+}
+
+/// Publishes the merged pairs; ends before more is written than allowed, or after a stop request.
+std::string PairsRun::merge(const PairSegments& segments,
+                            const std::vector<std::int64_t>& row_offsets) {
+  const std::int64_t bytes = pair_result_size(plan(), row_offsets, form()).most;
+  Progress progress(session_.context.log, bytes, bytes, "merging  ");
+  const auto calls = metered_calls(session_.context.calls, [&](PendingWrite write) {
+    session_.context.stop.check();
+    if (write.end() > limit_) {
+      throw too_large(row_offsets.back(), "more than " + bytes_text(limit_));
+    }
+    progress.add(write.bytes);
+  });
+  return publish_pairs(
+      *session_.directory,
+      {plan(), segments, row_offsets, [&] { return reread_result_ids(session_); },
+       [&] { return session_.report.to_json(session_.timer); }, session_.still_ours()},
+      *calls);
 }
 
 }  // namespace
 
-std::string run_pairs(const JobConfig& config, JobContext context) {
+std::string run_pairs(const JobConfig& config, const SeedStaging& seed, JobContext context) {
   RunSession session(config, context);
-  PairsRun run(session);
+  PairsRun run(seed, session);
   return run_with_metrics(session, [&] { return run.run(); });
 }
 

@@ -3,20 +3,31 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <unistd.h>
 
 #include "comm/collective_error.hpp"
+#include "core/files/file_appender.hpp"
 #include "core/run/phase_timer.hpp"
 #include "job/blocks/block_reduction.hpp"
 #include "job/plan/output_layout.hpp"
+#include "job/plan/tile_partition.hpp"
+#include "job/publish/pair_merge.hpp"
+#include "job/publish/pair_text.hpp"
 #include "job/publish/publication.hpp"
 #include "job/run/make_backend.hpp"
 #include "job/run/stream_tiles.hpp"
+#include "job/sinks/pair_output.hpp"
 #include "job/sinks/pilot_output.hpp"
+#include "job/sinks/progress.hpp"
 #include "job/sinks/watched_sink.hpp"
+#include "storage/parts/pair_segments.hpp"
 #include "storage/parts/partial_files.hpp"
+#include "storage/result/result_path.hpp"
 
 namespace bulksim {
 
@@ -24,6 +35,7 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr double kShortest = 1e-6;           // seconds
+constexpr double kPairSeconds = 1.0;         // more is spent on a sample of pairs
 constexpr std::int64_t kTilesOfAColumn = 4;  // enough to spread the work done once per column
 
 /// An open file without a name: nothing of it is left over, however the process ends.
@@ -39,10 +51,11 @@ File unnamed_file(FileCalls& calls, const std::string& folder) {
   }
 }
 
-/// Tiles of up to `runs` stretches of the share of a rank: from each a few tiles of every column
-/// computed at once in a run, so that every thread has one.
+/// Tiles of up to `runs` stretches of the share of a rank: from each, `of_a_column` tiles of every
+/// column computed at once in a run, so that every thread has one.
 std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
-                                       const RunSetup& setup, std::int64_t runs) {
+                                       const RunSetup& setup, std::int64_t runs,
+                                       std::int64_t of_a_column) {
   const TileGrid& grid = setup.plan.grid;
   const std::int64_t size = std::ssize(share);
   const std::int64_t columns = setup.schedule.columns_at_work();
@@ -56,7 +69,7 @@ std::vector<std::int64_t> spread_tiles(const std::vector<std::int64_t>& share,
       const std::int64_t place = end_column - grid.id(number).column - 1;
       if (place < 0) break;
       if (!tiles.empty() && number <= tiles.back()) continue;
-      if (taken[place]++ < kTilesOfAColumn) tiles.push_back(number);
+      if (taken[place]++ < of_a_column) tiles.push_back(number);
     }
   }
   return tiles;
@@ -90,8 +103,10 @@ struct Samples {
   double small_seconds = 0.0;
   double large_seconds = 0.0;
   double sync_seconds = 0.0;
-  double no_sums_seconds = 0.0;     ///< for block sums of no tile
-  double large_sums_seconds = 0.0;  ///< for those of the large sample
+  double small_merge_seconds = 0.0;  ///< for the pairs of the small sample
+  double large_merge_seconds = 0.0;  ///< for those of the large sample
+  double no_sums_seconds = 0.0;      ///< for block sums of no tile
+  double large_sums_seconds = 0.0;   ///< for those of the large sample
 
   double written_tiles() const { return static_cast<double>(small.size() + large.size()); }
 };
@@ -101,10 +116,10 @@ Samples choose_samples(const RunSetup& setup, const std::vector<std::int64_t>& s
                        std::int64_t most_bytes) {
   const std::int64_t tile_bytes = setup.plan.grid.tile().cells() * std::int64_t{sizeof(float)};
   Samples samples;
-  samples.small = spread_tiles(share, setup, 1);
+  samples.small = spread_tiles(share, setup, 1, kTilesOfAColumn);
   const std::int64_t small_bytes = std::ssize(samples.small) * tile_bytes;
-  samples.large =
-      spread_tiles(share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1));
+  samples.large = spread_tiles(
+      share, setup, std::max<std::int64_t>(2, most_bytes / small_bytes - 1), kTilesOfAColumn);
   return samples;
 }
 
@@ -115,23 +130,131 @@ double seconds_of(const Step& step) {
   return watch.seconds();
 }
 
-Samples measure_pairs(const RunSetup& setup, const std::vector<std::int64_t>& share,
-                      std::int64_t most_bytes, JobContext context) {
-  Samples samples = choose_samples(setup, share, most_bytes);
-  DroppedPairs dropped;
-  WatchedSink sink(dropped, context);
+/// Seconds for the pairs of some tiles.
+struct PairSeconds {
+  double search = 0.0;
+  double merge = 0.0;
+
+  double total() const { return search + merge; }
+};
+
+/// Writes what a merge of pairs delivers, as the format of the result does, without rows that have
+/// no pairs.
+class MergedRows {
+ public:
+  MergedRows(const File& file, std::optional<FileForm> form) : out_(file, 0) {
+    if (form != FileForm::kTsv) return;
+    lines_.emplace(PairText::kTsv, ResultIds{},
+                   [this](std::string_view line) { out_.append(line); });
+  }
+
+  void append(std::int64_t query, std::span<const std::int64_t> items,
+              std::span<const float> scores) {
+    if (items.empty()) return;
+    if (lines_) {
+      lines_->append_row(query, items, scores);
+      return;
+    }
+    for (const std::int64_t item : items)
+      out_.append_value(item);
+    out_.append(std::as_bytes(scores));
+  }
+  void finish() { out_.flush(); }
+
+ private:
+  FileAppender out_;
+  std::optional<PairTextWriter> lines_;
+};
+
+/// Seconds for merging the pairs of some tiles, in a file of segments, as at the end of a run.
+double seconds_of_merge(const JobConfig& config, const RunSetup& setup, const std::string& path,
+                        JobContext context) {
+  const Plan& plan = setup.plan;
+  return seconds_of([&] {
+    const PairSegments segments(context.calls, {path}, plan.id(), plan.grid);
+    PairMerge merge(segments, plan.grid, *plan.filter);
+    const auto row_offsets = merge.row_offsets();
+    const File file = unnamed_file(context.calls, parent_of(path));
+    MergedRows rows(file, file_form(config.output));
+    merge.run(plan.filter->keep == Keep::kBest ? PairOrder::kByScore : PairOrder::kByItem,
+              [&](std::int64_t query, std::span<const std::int64_t> items,
+                  std::span<const float> scores) {
+                context.stop.check();
+                rows.append(query, items, scores);
+              });
+    rows.finish();
+    file.sync();
+  });
+}
+
+/// Seconds for finding the pairs of tiles, and for writing them to a file.
+double seconds_of_search(const JobConfig& config, const RunSetup& setup,
+                         const std::vector<std::int64_t>& tiles, PairBackend& backend,
+                         const std::string& path, JobContext context) {
+  PairSegmentFile file(context.calls, path, setup.plan.id());
+  Progress silent(context.log, 0, 0);
+  PairOutput output(
+      setup.plan.grid, file, silent,
+      {.commit = config.commit, .mirrored = setup.plan.filter->mirrored, .most_pairs = kEveryRow});
+  WatchedSink sink(output, context);
+  return seconds_of([&] {
+    stream_pairs(setup, tiles, backend, sink);
+    file.sync();
+  });
+}
+
+/// A single tile, and a sample that grows until its tiles take long enough to tell them from the
+/// work done once: more tiles of each column, which share its work, then more columns. Lists of the
+/// best need many columns at once, since each column raises the score that the next must reach.
+Samples measure_pairs(const JobConfig& config, const RunSetup& setup,
+                      const std::vector<std::int64_t>& share, const std::string& folder,
+                      JobContext context) {
+  const TileGrid& grid = setup.plan.grid;
   const auto backend = make_pair_backend(setup);
-  samples.small_seconds = seconds_of([&] { stream_pairs(setup, samples.small, *backend, sink); });
-  samples.large_seconds = seconds_of([&] { stream_pairs(setup, samples.large, *backend, sink); });
+  const std::string path =
+      folder + "/pilot-" + std::to_string(context.mpi.world().rank()) + ".pairs";
+  make_directories(context.calls, folder, 0700);
+  const auto measure = [&](const std::vector<std::int64_t>& tiles) {
+    remove_file(context.calls, path);
+    return PairSeconds{seconds_of_search(config, setup, tiles, *backend, path, context),
+                       seconds_of_merge(config, setup, path, context)};
+  };
+  Samples samples;
+  samples.small = {share[share.size() / 2]};
+  const PairSeconds small = measure(samples.small);
+  PairSeconds large;
+  std::int64_t runs = 2;
+  std::int64_t of_a_column = 1;
+  for (;;) {
+    samples.large = spread_tiles(share, setup, runs, of_a_column);
+    large = measure(samples.large);
+    const double of_tiles = large.total() - small.total();
+    if (of_tiles >= kPairSeconds || samples.large.size() == share.size()) break;
+    const auto factor = static_cast<std::int64_t>(
+        std::clamp(2 * kPairSeconds / std::max(of_tiles, kShortest), 2.0, 512.0));
+    if (setup.plan.filter->keep == Keep::kAll && of_a_column < grid.rows()) {
+      of_a_column = std::min(of_a_column * factor, grid.rows());
+    } else if (runs < grid.columns()) {
+      runs = std::min(runs * factor, grid.columns());
+    } else if (of_a_column < grid.rows()) {
+      of_a_column = std::min(of_a_column * factor, grid.rows());
+    } else {
+      break;
+    }
+  }
+  samples.small_seconds = small.search;
+  samples.large_seconds = large.search;
+  samples.small_merge_seconds = small.merge;
+  samples.large_merge_seconds = large.merge;
   return samples;
 }
 
-/// Seconds for the block sums of `tiles`, which all have the same partials.
-double seconds_of_sums(const Plan& plan, const std::vector<SoftmaxPartial>& partials,
+/// Seconds for the block sums of `tiles`.
+double seconds_of_sums(const Plan& plan, const PilotOutput& output,
                        const std::vector<std::int64_t>& tiles) {
   const auto alone = make_self_communicator();
-  const auto read = [&](TileId, std::span<SoftmaxPartial> to) {
-    std::ranges::copy(partials, to.begin());
+  const auto read = [&](TileId tile, std::span<SoftmaxPartial> to) {
+    output.read_partials(tile, to);
   };
   return seconds_of([&] { reduce_block_sums(plan, read, tiles, *alone); });
 }
@@ -152,8 +275,8 @@ Samples measure_tiles(const RunSetup& setup, const std::vector<std::int64_t>& sh
   samples.large_seconds = seconds_of([&] { stream_tiles(setup, samples.large, *backend, sink); });
   samples.sync_seconds = seconds_of([&] { file.sync_data(); });
   if (plan.softmax_scale) {
-    samples.no_sums_seconds = seconds_of_sums(plan, output.partials_per_tile(), {});
-    samples.large_sums_seconds = seconds_of_sums(plan, output.partials_per_tile(), samples.large);
+    samples.no_sums_seconds = seconds_of_sums(plan, output, {});
+    samples.large_sums_seconds = seconds_of_sums(plan, output, samples.large);
   }
   return samples;
 }
@@ -166,16 +289,18 @@ double extended(double fixed, double sample, std::size_t sampled, std::size_t ti
                       (static_cast<double>(tiles) - static_cast<double>(sampled));
 }
 
-double seconds_for(const Samples& samples, std::size_t tiles) {
+/// Seconds for `tiles`, when those for the two samples are `of_small` and `of_large`.
+double seconds_for(const Samples& samples, double of_small, double of_large, std::size_t tiles) {
   const std::size_t small = samples.small.size();
   const std::size_t large = samples.large.size();
-  if (tiles <= large || large <= small) return samples.large_seconds;
-  return extended(samples.small_seconds, samples.large_seconds, large - small, tiles - small);
+  if (tiles <= large || large <= small) return of_large;
+  return extended(of_small, of_large, large - small, tiles - small);
 }
 
 }  // namespace
 
-PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, JobContext context) {
+PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, const std::string& folder,
+                   JobContext context) {
   Communicator& comm = context.mpi.world();
   PilotRun pilot;
   if (setup.plan.grid.count() == 0) return pilot;
@@ -186,15 +311,22 @@ PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, JobContext co
   run_collectively(comm, [&] {
     if (share.empty()) return;
     if (setup.plan.filter) {
-      samples = measure_pairs(setup, share, most_bytes, context);
+      samples = measure_pairs(config, setup, share, folder, context);
     } else {
       const File file = unnamed_file(context.calls, existing_folder(context.calls, config.output));
       samples = measure_tiles(setup, share, file, most_bytes, context);
     }
   });
-  pilot.compute_seconds = maximum(seconds_for(samples, share.size()), comm);
-  pilot.seconds = pilot.compute_seconds;
-  if (setup.plan.filter) return pilot;
+  pilot.compute_seconds = maximum(
+      seconds_for(samples, samples.small_seconds, samples.large_seconds, share.size()), comm);
+  if (setup.plan.filter) {
+    // one rank merges the tiles of all
+    pilot.seconds = pilot.compute_seconds +
+                    maximum(seconds_for(samples, samples.small_merge_seconds,
+                                        samples.large_merge_seconds, tiles_of(setup.plan).size()),
+                            comm);
+    return pilot;
+  }
   const auto tile_bytes = static_cast<double>(stored_bytes(setup.plan));
   // bytes that were overwritten went to the disk only once
   const double to_disk =

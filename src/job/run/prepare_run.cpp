@@ -77,9 +77,8 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
 }
 
 /// Logs the irregularities that were removed from the inputs.
-void log_irregular(const Surveys& surveys, Log& log) {
-  CanonicalizationCounts counts = surveys.queries.counts;
-  counts += surveys.items.counts;
+void log_irregular(const RunSetup& setup, Log& log) {
+  const CanonicalizationCounts counts = setup.counts();
   if (counts.all_canonical()) return;
   log.info("irregular", "irregular rows were made canonical: " + counts.text(),
            {{"unsorted_rows", counts.unsorted_rows},
@@ -101,6 +100,23 @@ void log_old_stores(const SourcePair& inputs, Log& log) {
   }
 }
 
+/// Warns of bounds that no score can pass.
+void warn_of_empty_range(const Plan& plan, Log& log) {
+  if (!plan.filter) return;
+  const float most = largest_score(plan.arithmetic.metric);
+  const auto [at_least, below] = std::pair(plan.filter->at_least, plan.filter->below);
+  std::string reason;
+  if (at_least > most) {
+    reason = formatted("no cosine is larger than 1, and --threshold is %.9g", double{at_least});
+  } else if (below <= -most) {
+    reason = formatted("no cosine is smaller than -1, and --below is %.9g", double{below});
+  } else if (at_least >= below) {
+    reason = formatted("no score is at least --threshold %.9g and below --below %.9g",
+                       double{at_least}, double{below});
+  }
+  if (!reason.empty()) log.warning("no_pairs", "the result will be empty: " + reason);
+}
+
 void log_devices(const std::vector<std::string>& devices, Log& log) {
   if (devices.empty()) return;
   const std::string others =
@@ -111,6 +127,17 @@ void log_devices(const std::vector<std::string>& devices, Log& log) {
 }
 
 }  // namespace
+
+CanonicalizationCounts RunSetup::counts() const {
+  CanonicalizationCounts sum = surveys.items.counts;
+  if (!is_self_join) sum += surveys.queries.counts;
+  return sum;
+}
+
+std::string RunSetup::rows_text(std::int64_t queries, std::int64_t items) const {
+  if (is_self_join) return std::to_string(items) + " rows";
+  return std::to_string(queries) + " queries and " + std::to_string(items) + " items";
+}
 
 bool needs_import(const JobConfig& config, JobContext context) {
   bool imported = false;
@@ -126,6 +153,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
                     PhaseTimer& timer) {
   Communicator& comm = context.mpi.world();
   RunSetup setup;
+  setup.is_self_join = config.queries.empty();
   timer.begin("import");
   const PreparedPaths paths = prepare_inputs(config, import_folder, context);
   timer.begin("survey");
@@ -134,6 +162,7 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
                                 config.metric);
   timer.begin("plan");
   setup.plan = agree_on_plan(config, setup.inputs, setup.surveys, context);
+  if (comm.rank() == 0) warn_of_empty_range(setup.plan, context.log);
   timer.begin("device");
   setup.devices = choose_devices(config, context);
   if (setup.plan.softmax_scale) connect_devices(setup.devices, context);
@@ -166,13 +195,12 @@ void log_plan(const RunSetup& setup, Log& log) {
   if (zero_queries + zero_items > 0) {
     log.info(
         "zero_rows",
-        std::to_string(zero_queries) + " queries and " + std::to_string(zero_items) +
-            " items are empty: their scores are " +
+        setup.rows_text(zero_queries, zero_items) + " are empty: their scores are " +
             (plan.zero_rows == ZeroRows::kNan ? "NaN (" + std::to_string(plan.nan_cells) + " cells)"
                                               : "0, also with themselves"),
         {{"queries", zero_queries}, {"items", zero_items}, {"nan_cells", plan.nan_cells}});
   }
-  log_irregular(setup.surveys, log);
+  log_irregular(setup, log);
   log_old_stores(setup.inputs, log);
   log_devices(setup.devices.all, log);
   log.detail(

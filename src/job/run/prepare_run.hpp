@@ -26,6 +26,12 @@ struct RunSetup {
   Schedule schedule;
   std::optional<BlockMap> estimate;  ///< by which tiles were selected, with the selection
   std::vector<char> left_out;        ///< by number of the tile: 1 for those not selected; or empty
+  bool is_self_join = false;         ///< the items are compared with themselves
+
+  /// Counts of the rows of all inputs, those of a self-join once.
+  CanonicalizationCounts counts() const;
+  /// "5 rows" of a self-join, or "3 queries and 2 items".
+  std::string rows_text(std::int64_t queries, std::int64_t items) const;
 };
 
 /// Whether an input has to be imported before it can be read by ranges of rows. Throws Error (66)

@@ -183,9 +183,11 @@ void sort_tiles(const Plan& plan, const PairSegments& segments, PairsLeft& left)
 }
 
 PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                       JobContext context) {
+                       const SeedStaging& seed, JobContext context) {
   PairsLeft left;
-  if (!resume_staging(config, plan, run, context, left)) return left;
+  const auto staged = resume_staging(config, plan, run, context, left);
+  if (!staged) return left;
+  if (seed) seed(run, plan, *staged);
   make_directories(context.calls, pair_segments_folder(run), 0700);
   const auto files = pair_segment_files(context.calls, pair_segments_folder(run));
   sort_tiles(plan, PairSegments(context.calls, files, plan.id(), plan.grid), left);
@@ -214,16 +216,17 @@ std::string find_published(const JobConfig& config, const Plan& plan, const RunD
   return broadcast_text(comm, result);
 }
 
-std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, JobContext context) {
-  std::unique_ptr<Lease> lease;
+TakenOutput take_output(const JobConfig& config, RunDirectory& run, JobContext context) {
+  TakenOutput output;
   run_collectively(context.mpi.world(), [&] {
     if (context.mpi.world().rank() != 0) return;
-    run.claim();
+    output.claim = run.claim();
     if (config.durability == Durability::kOff) return;
-    lease = Lease::take(context.calls, run.lease_path());
-    lease->keep();
+    output.lease =
+        Lease::take(context.calls, run.lease_path(), lease_options(context.log, context.stop));
+    output.lease->keep();
   });
-  return lease;
+  return output;
 }
 
 TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet& parts,
@@ -239,11 +242,11 @@ TilesLeft resume_tiles(const JobConfig& config, const Plan& plan, const PartSet&
 }
 
 PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                       JobContext context) {
+                       const SeedStaging& seed, JobContext context) {
   Communicator& comm = context.mpi.world();
   PairsLeft left;
   run_collectively(comm, [&] {
-    if (comm.rank() == 0) left = decide_pairs(config, plan, run, context);
+    if (comm.rank() == 0) left = decide_pairs(config, plan, run, seed, context);
   });
   share(left, comm);
   std::array<std::int64_t, 1> first_file{left.first_file};  // the other ranks have 0

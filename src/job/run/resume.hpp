@@ -43,9 +43,15 @@ struct TilesLeft : WorkLeft {
 std::string find_published(const JobConfig& config, const Plan& plan, const RunDirectory& run,
                            FileCalls& calls, Communicator& comm);
 
-/// Takes the output for this run: the folder, and its lease at rank 0 (null elsewhere, and without
-/// durability). Throws CollectiveError (73) when another run has it.
-std::unique_ptr<Lease> take_output(const JobConfig& config, RunDirectory& run, JobContext context);
+/// The output of a run that has taken it.
+struct TakenOutput {
+  std::unique_ptr<Lease> lease;  ///< at rank 0, with durability
+  Claim claim = Claim::kOurs;
+};
+
+/// Takes the output for this run: the folder, and its lease. Throws CollectiveError (73) when
+/// another run has it.
+TakenOutput take_output(const JobConfig& config, RunDirectory& run, JobContext context);
 
 /// Creates or resumes the staging folder: rank 0 reads the journals, checks the tiles, preallocates
 /// what is missing, and sends the work left to all ranks.
@@ -64,6 +70,6 @@ std::string pair_segment_file(const RunDirectory& run, std::int64_t number);
 /// Creates or resumes the staging folder: rank 0 reads the existing segments and sends the work
 /// left to all ranks. A collective.
 PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
-                       JobContext context);
+                       const SeedStaging& seed, JobContext context);
 
 }  // namespace bulksim

@@ -1,6 +1,8 @@
 #include "job/run/run_report.hpp"
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
@@ -28,6 +30,16 @@ double total_seconds(const PhaseTimer& timer) {
 
 double rate(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0.0;
+}
+
+double share_of(std::int64_t some, std::int64_t all) {
+  return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
+}
+
+/// Bytes of the output in the tiles of this attempt.
+double bytes_of_attempt(const RunReport& report) {
+  return share_of(report.computed_tiles, report.computed_tiles + report.resumed_tiles) *
+         static_cast<double>(report.output_bytes);
 }
 
 JsonObject side(const std::string& path, const std::string& ids, const InputSurvey& survey) {
@@ -93,16 +105,19 @@ void RunReport::collect(const JobConfig& job_config, const RunSetup& setup,
 std::string RunReport::to_json(const PhaseTimer& timer) const {
   const double computing = seconds_of(timer, "compute");
   const MatrixShape shape = plan.grid.shape();
-  const double share = plan.grid.count() > 0 ? static_cast<double>(computed_tiles) /
-                                                   static_cast<double>(plan.grid.count())
-                                             : 0.0;
+  const double share = share_of(computed_tiles, plan.grid.count());
   const double pairs =
       share * static_cast<double>(shape.queries) * static_cast<double>(shape.items);
+  std::error_code unknown;  // a folder that was removed has no path
   JsonObject json;
   json.add("schema", 1)
       .add("plan", plan.id().hex())
       .add("queries", side(config.query_path(), config.query_ids_path(), surveys.queries))
       .add("items", side(config.items, config.item_ids, surveys.items))
+      .add("self_join", config.queries.empty())
+      .add("vocabulary_path", config.vocabulary)
+      .add("keys", config.keys == VectorKeys::kIndices ? "index" : "terms")
+      .add("folder", std::filesystem::current_path(unknown).string())
       .add("error_bound", plan.error_bound)
       .add("zero_rows", plan.zero_rows == ZeroRows::kNan ? "nan" : "zero")
       .add("nan_cells", plan.nan_cells)
@@ -123,7 +138,7 @@ std::string RunReport::to_json(const PhaseTimer& timer) const {
       .add("pairs_per_s", rate(pairs, computing))
       .add("useful_multiply_adds_per_s",
            rate(share * static_cast<double>(useful_multiply_adds), computing))
-      .add("output_bytes_per_s", rate(share * static_cast<double>(output_bytes), computing))
+      .add("output_bytes_per_s", rate(bytes_of_attempt(*this), computing))
       .add("memory", JsonObject().add("planned", planned_memory).add("peak", peak_memory));
   return json.text(1) + "\n";
 }
@@ -133,8 +148,10 @@ void RunReport::summarize(const PhaseTimer& timer, const std::string& result, Lo
   const double computing = seconds_of(timer, "compute");
   std::string text = formatted("%s in %.1f s (%.1f s of computing and writing",
                                bytes_text(output_bytes).c_str(), seconds, computing);
-  if (computing >= kLeastTimed) {
-    const double speed = rate(static_cast<double>(output_bytes), computing);
+  if (plan.filter) {
+    text += formatted(", %.1f s of merging", seconds_of(timer, "merge"));
+  } else if (computing >= kLeastTimed && computed_tiles > 0) {
+    const double speed = rate(bytes_of_attempt(*this), computing);
     text += ", " + bytes_text(static_cast<std::int64_t>(speed)) + "/s";
   }
   text += ")";

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "comm/collective_error.hpp"
 #include "job/input/row_ids.hpp"
@@ -52,11 +53,15 @@ void RunSession::take_output() {
 }
 
 void RunSession::take(RunDirectory& output) {
-  if (!taken) lease = bulksim::take_output(config, output, context);
+  if (taken) return;
+  TakenOutput mine = bulksim::take_output(config, output, context);
+  lease = std::move(mine.lease);
+  claim_ = mine.claim;
   taken = true;
 }
 
 void RunSession::begin_attempt(const WorkLeft& left) {
+  has_begun_ = true;
   if (context.failures != nullptr) {
     context.failures->open(directory->errors_folder(), left.attempt);
   }
@@ -83,20 +88,32 @@ std::function<void()> RunSession::still_ours() const {
   };
 }
 
-std::string RunSession::publish(const std::function<std::string()>& publish_as_rank_0) {
-  timer.begin("publish");
+std::string RunSession::publish(const std::string& first_phase,
+                                const std::function<std::string()>& publish_as_rank_0) {
+  begin(first_phase);
   report.collect(config, setup, context.mpi);
   std::string result;
   run_collectively(comm(), [&] {
     if (comm().rank() != 0) return;
-    timer.end();
-    if (lease) lease->set_phase("publish");
     log_arithmetic_change(config, *directory, context.calls, context.log);
     result = publish_as_rank_0();
     retire_old_versions(config, *directory, context);
   });
+  timer.end();
   if (comm().rank() == 0) report.summarize(timer, result, context.log);
   return result;
+}
+
+void RunSession::withdraw(ExitCode code) {
+  if (!taken || has_begun_ || comm().rank() != 0) return;
+  try {
+    if (lease) lease->check();
+    RunDirectory output(context.calls, config.output, directory ? plan().id() : Digest{});
+    if (code == ExitCode::kTemporary && output.has_imports()) return;  // for the next run
+    output.withdraw(claim_);
+  } catch (const std::exception& failure) {
+    context.log.warning("left_behind", failure.what());
+  }
 }
 
 void RunSession::report_exit(ExitCode code) {
@@ -113,7 +130,9 @@ std::string run_with_metrics(RunSession& session, const std::function<std::strin
     session.report_exit(ExitCode::kOk);
     return result;
   } catch (const std::exception& failure) {
-    session.report_exit(error_of(failure).code());
+    const ExitCode code = error_of(failure).code();
+    session.withdraw(code);
+    session.report_exit(code);
     throw;
   }
 }

@@ -47,14 +47,21 @@ struct RunSession {
   /// Throws when the lease is lost; empty without one.
   std::function<void()> before_tile() const;
   std::function<void()> still_ours() const;
-  /// Collects the report, publishes at rank 0 and logs the summary. Returns the path of the result
-  /// at rank 0. A collective.
-  std::string publish(const std::function<std::string()>& publish_as_rank_0);
+  /// Collects the report, publishes at rank 0, beginning with phase `first_phase`, and logs the
+  /// summary. Returns the path of the result at rank 0. A collective.
+  std::string publish(const std::string& first_phase,
+                      const std::function<std::string()>& publish_as_rank_0);
+  /// Removes what was created in the output by a run that failed with `code` before it computed
+  /// anything. Never throws: a failure is a warning.
+  void withdraw(ExitCode code);
   /// Writes the metrics of a run that ended with `code`.
   void report_exit(ExitCode code);
 
  private:
   void take(RunDirectory& output);
+
+  Claim claim_ = Claim::kOurs;
+  bool has_begun_ = false;  ///< an attempt
 };
 
 /// Does the work and writes the metrics, also when it fails.

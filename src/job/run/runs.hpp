@@ -17,6 +17,6 @@ std::string run_matrix(const JobConfig& config, const SeedStaging& seed, JobCont
 
 /// `run_compute` for a configuration with a filter: finds the requested pairs and publishes them as
 /// one group of one HDF5 file, or as one file of another format.
-std::string run_pairs(const JobConfig& config, JobContext context);
+std::string run_pairs(const JobConfig& config, const SeedStaging& seed, JobContext context);
 
 }  // namespace bulksim

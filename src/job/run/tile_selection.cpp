@@ -1,5 +1,6 @@
 #include "job/run/tile_selection.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "blocks/fine_grid.hpp"
 #include "comm/collective_error.hpp"
+#include "core/text/format_text.hpp"
 #include "job/blocks/block_reduction.hpp"
 #include "job/input/antidiagonal_source.hpp"
 #include "job/plan/output_layout.hpp"
@@ -102,6 +104,18 @@ BlockMap in_rows(BlockMap map, const Plan& plan, std::int64_t stride) {
   return map;
 }
 
+/// Throws CollectiveError (65) when nothing is selected: all ranks have the same map.
+void require_selection(const BlockMap& map, const Selection& selection) {
+  const std::int64_t selected = std::count(map.mask.begin(), map.mask.end(), 1);
+  if (selected > 0 || map.mask.empty()) return;
+  const char* option = selection.by == SelectBy::kMass ? "--select-mass" : "--select-share";
+  throw CollectiveError(
+      ExitCode::kDataError,
+      formatted("%s %g selects 0 of %ld blocks, so nothing would be computed: the largest share of "
+                "a block is %.3g; choose a lower share, or --select-mass",
+                option, selection.bound, std::ssize(map.mask), std::ranges::max(map.share)));
+}
+
 }  // namespace
 
 BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::int64_t stride,
@@ -147,6 +161,7 @@ void select_tiles(const JobConfig& config, RunSetup& setup, JobContext context) 
   Plan& plan = setup.plan;
   BlockMap map = estimate_blocks(config, setup, plan.selection->stride, context);
   map.mask = select_blocks(map.share, plan.selection->blocks);
+  require_selection(map, plan.selection->blocks);
   const FineGrid fine(plan.grid);
   setup.left_out.assign(plan.grid.count(), 1);
   for (std::int64_t block = 0; block < std::ssize(map.mask); ++block) {

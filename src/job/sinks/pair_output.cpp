@@ -56,7 +56,7 @@ std::unique_ptr<PairWriter> PairOutput::make_writer() {
 
 void PairOutput::tile_done(const PairSegment& segment) {
   const std::int64_t pairs = pairs_ += std::ssize(segment.items);
-  if (kPairBytes * pairs > options_.most_bytes) throw options_.too_much(pairs);
+  if (pairs > options_.most_pairs) throw options_.too_much(pairs);
   file_.append(segment);
   progress_.tile_done();
   const std::lock_guard lock(sync_mutex_);

@@ -21,10 +21,10 @@ class PairOutput final : public PairSink {
   struct Options {
     CommitPolicy commit;
     bool mirrored = false;        ///< as PairFilterSpec
-    std::int64_t most_bytes = 0;  ///< of the pairs of this rank
+    std::int64_t most_pairs = 0;  ///< of this rank
     /// Called before each tile, from any thread: an exception ends the run.
     std::function<void()> before_tile = nullptr;
-    /// Makes the error of a run whose pairs take more than `most_bytes`.
+    /// Makes the error of a run whose pairs take more than `most_pairs`.
     std::function<Error(std::int64_t pairs)> too_much = nullptr;
   };
 

@@ -1,5 +1,6 @@
 #include "job/sinks/pilot_output.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "bulksim/core/checksum.hpp"
@@ -10,7 +11,8 @@ class PilotOutput::Writer final : public TileWriter {
  public:
   explicit Writer(PilotOutput& output) : output_(output) {}
 
-  void begin(TileId /*tile*/) override {
+  void begin(TileId tile) override {
+    tile_ = tile;
     hasher_.reset();
     partials_.clear();
   }
@@ -25,11 +27,12 @@ class PilotOutput::Writer final : public TileWriter {
     hasher_.digest();
     output_.write(std::as_bytes(std::span(std::as_const(partials_))));
     const std::lock_guard lock(output_.mutex_);
-    output_.partials_ = partials_;
+    output_.partials_[tile_] = partials_;
   }
 
  private:
   PilotOutput& output_;
+  TileId tile_;
   Hasher hasher_;
   std::vector<SoftmaxPartial> partials_;
 };
@@ -38,24 +41,13 @@ std::unique_ptr<TileWriter> PilotOutput::make_writer() {
   return std::make_unique<Writer>(*this);
 }
 
+void PilotOutput::read_partials(TileId tile, std::span<SoftmaxPartial> to) const {
+  std::ranges::copy(partials_.at(tile), to.begin());
+}
+
 void PilotOutput::write(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   file_.write(bytes, next_.fetch_add(bytes.size()) % most_);
-}
-
-namespace {
-
-class DroppingWriter final : public PairWriter {
- public:
-  void begin(TileId /*tile*/) override {}
-  void write(const PairStripe& /*stripe*/) override {}
-  void finish() override {}
-};
-
-}  // namespace
-
-std::unique_ptr<PairWriter> DroppedPairs::make_writer() {
-  return std::make_unique<DroppingWriter>();
 }
 
 }  // namespace bulksim

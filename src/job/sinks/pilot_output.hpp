@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
-#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/types.hpp"
@@ -16,7 +16,7 @@
 namespace bulksim {
 
 /// Hashes finished tiles and writes them, with their partials, one after the other; starts again at
-/// the beginning when the file is full.
+/// the beginning when the file is full. Keeps the partials.
 class PilotOutput final : public TileSink {
  public:
   /// `file` must outlive the sink and has space for `most` bytes.
@@ -24,8 +24,8 @@ class PilotOutput final : public TileSink {
       : file_(file), type_(type), most_(most) {}
 
   std::unique_ptr<TileWriter> make_writer() override;
-  /// The partials of a finished tile; empty without block sums.
-  const std::vector<SoftmaxPartial>& partials_per_tile() const { return partials_; }
+  /// Copies the partials of a finished tile.
+  void read_partials(TileId tile, std::span<SoftmaxPartial> to) const;
 
  private:
   class Writer;
@@ -36,13 +36,7 @@ class PilotOutput final : public TileSink {
   std::int64_t most_;
   std::atomic<std::int64_t> next_ = 0;
   std::mutex mutex_;
-  std::vector<SoftmaxPartial> partials_;
-};
-
-/// Drops every pair.
-class DroppedPairs final : public PairSink {
- public:
-  std::unique_ptr<PairWriter> make_writer() override;
+  std::map<TileId, std::vector<SoftmaxPartial>> partials_;
 };
 
 }  // namespace bulksim

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "core/run/stop_request.hpp"
 #include "core/text/format_text.hpp"
@@ -16,9 +18,9 @@ constexpr auto kLook = std::chrono::milliseconds(500);
 
 }  // namespace
 
-Progress::Progress(Log& log, std::int64_t tiles, std::int64_t bytes)
-    : log_(log), tiles_(tiles), bytes_(bytes) {
-  if (log.options().rank == 0 && tiles > 0) {
+Progress::Progress(Log& log, std::int64_t steps, std::int64_t bytes, std::string activity)
+    : log_(log), steps_(steps), bytes_(bytes), activity_(std::move(activity)) {
+  if (log.options().rank == 0 && steps > 0) {
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   }
 }
@@ -34,7 +36,7 @@ void Progress::watch(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     const double seconds = watch_.seconds();
     const double fraction =
-        static_cast<double>(done_.load(std::memory_order_relaxed)) / static_cast<double>(tiles_);
+        static_cast<double>(done_.load(std::memory_order_relaxed)) / static_cast<double>(steps_);
     const bool asked = take_progress_request();
     if (fraction > 0 && (asked || log_.is_terminal() || is_due(seconds, fraction))) {
       log_.progress(line(seconds, fraction),
@@ -52,11 +54,13 @@ bool Progress::is_due(double seconds, double fraction) {
 }
 
 std::string Progress::line(double seconds, double fraction) const {
-  const auto written = static_cast<std::int64_t>(fraction * static_cast<double>(bytes_));
-  const double rate = static_cast<double>(written) / std::max(seconds, 1e-9);
-  return formatted("%5.1f %%  %s of %s  %.2f GB/s  %s left", 100 * fraction,
-                   bytes_text(written).c_str(), bytes_text(bytes_).c_str(), rate * 1e-9,
-                   duration_text((1 - fraction) / fraction * seconds).c_str());
+  std::string text = activity_ + formatted("%5.1f %%  ", 100 * fraction);
+  if (bytes_ > 0) {
+    const double written = fraction * static_cast<double>(bytes_);
+    text += bytes_text(std::llround(written)) + " of " + bytes_text(bytes_) + "  " +
+            bytes_text(std::llround(written / std::max(seconds, 1e-9))) + "/s  ";
+  }
+  return text + duration_text((1 - fraction) / fraction * seconds) + " left";
 }
 
 }  // namespace bulksim

@@ -15,14 +15,16 @@ namespace bulksim {
 /// ranks, whose shares are equal.
 class Progress {
  public:
-  /// `tiles` are this rank's, `bytes` those of the whole output.
-  Progress(Log& log, std::int64_t tiles, std::int64_t bytes);
+  /// `steps` are the tiles (or pairs) of this rank, `bytes` those of all ranks, or 0 where they are
+  /// not known. `activity` precedes the line.
+  Progress(Log& log, std::int64_t steps, std::int64_t bytes, std::string activity = "");
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts one more finished tile; from any thread.
-  void tile_done() { done_.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts finished steps; from any thread.
+  void add(std::int64_t steps) { done_.fetch_add(steps, std::memory_order_relaxed); }
+  void tile_done() { add(1); }
   std::int64_t done() const { return done_; }
 
  private:
@@ -31,8 +33,9 @@ class Progress {
   std::string line(double seconds, double fraction) const;
 
   Log& log_;
-  const std::int64_t tiles_;
+  const std::int64_t steps_;
   const std::int64_t bytes_;
+  const std::string activity_;
   std::atomic<std::int64_t> done_{0};
   Stopwatch watch_;
   double last_seconds_ = 0.0;

@@ -6,6 +6,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/crc.hpp"
+#include "core/run/stop_request.hpp"
 
 namespace bulksim {
 
@@ -165,6 +166,7 @@ PairSegments::PairSegments(FileCalls& calls, const std::vector<std::string>& pat
 
 void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& grid) {
   for_each_segment(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
+    kOnlySignals.check();
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
     if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
       places_[header.tile] = {file, at, header.rows, header.pairs};

@@ -9,6 +9,8 @@
 #include <span>
 #include <thread>
 
+#include "core/run/stop_request.hpp"
+
 namespace bulksim {
 
 namespace {
@@ -88,8 +90,10 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
   const auto work = [&] {
     try {
       std::vector<float> buffer(std::min(kCellsAtOnce, grid.tile().cells()));
-      for (std::size_t at = next++; at < tiles.size(); at = next++)
+      for (std::size_t at = next++; at < tiles.size(); at = next++) {
+        kOnlySignals.check();
         findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
+      }
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();

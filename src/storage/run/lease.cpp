@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
+#include "core/text/format_text.hpp"
 #include "storage/run/lease_file.hpp"
 
 namespace bulksim {
@@ -38,6 +39,7 @@ bool is_abandoned(FileCalls& calls, const std::string& path, const LeaseHolder& 
   if (liveness != Liveness::kUnknown) return liveness == Liveness::kDead;
   const double begin = options.clock.now();
   while (options.clock.now() - begin < options.expiry_seconds) {
+    if (options.before_wait) options.before_wait(path, first);
     options.clock.wait(options.poll_seconds);
     const auto now = read_lease(calls, path);
     if (!now || now->token != first.token) return true;  // the holder has changed: read it again
@@ -114,6 +116,23 @@ LeaseHolder this_holder() {
   self.slurm_job = variable("SLURM_JOB_ID");
   self.slurm_restart = std::strtoll(variable("SLURM_RESTART_COUNT").c_str(), nullptr, 10);
   return self;
+}
+
+LeaseOptions lease_options(Log& log, const StopRequest& stop) {
+  LeaseOptions options;
+  const std::string patience = duration_text(options.expiry_seconds);
+  options.before_wait = [&log, &stop, patience, said = false](const std::string& path,
+                                                              const LeaseHolder& holder) mutable {
+    stop.check();
+    if (std::exchange(said, true)) return;
+    const std::string who = holder.token.empty()
+                                ? "names no process"
+                                : "names process " + std::to_string(holder.pid) + " on host '" +
+                                      holder.host + "', which cannot be checked from here";
+    log.info("lease", "the lease '" + path + "' " + who +
+                          ": it is taken over if it stays the same for " + patience);
+  };
+  return options;
 }
 
 Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options) {

@@ -10,6 +10,8 @@
 
 #include "bulksim/core/file.hpp"
 #include "core/run/host.hpp"
+#include "core/run/log.hpp"
+#include "core/run/stop_request.hpp"
 
 namespace bulksim {
 
@@ -36,14 +38,20 @@ struct LeaseOptions {
   double heartbeat_seconds = 10.0;
   double expiry_seconds = 30.0;
   double poll_seconds = 0.5;
+  /// Called before each wait for a heartbeat of the holder of a lease: an exception ends the wait.
+  std::function<void(const std::string& path, const LeaseHolder& holder)> before_wait = nullptr;
 };
+
+/// Options of a process that says once why it waits, and waits no longer when a stop is requested.
+/// Both must outlive the options.
+LeaseOptions lease_options(Log& log, const StopRequest& stop);
 
 /// What is known about a holder without waiting.
 enum class Liveness { kAlive, kDead, kUnknown };
 Liveness liveness_of(const LeaseHolder& holder, const LeaseOptions& options = {});
 
 /// Reads the holder from a lease file; nothing when there is no file, and a holder without a token
-/// when the file is invalid.
+/// when the file is invalid. Throws Error (73) when something other than a file is there.
 std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path);
 
 /// The exclusive right to change an output: a file with its holder, created with link(2). Only the

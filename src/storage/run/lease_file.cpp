@@ -1,7 +1,9 @@
 #include "storage/run/lease_file.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
+#include <span>
 
 #include "bulksim/core/error.hpp"
 #include "core/text/json.hpp"
@@ -14,6 +16,32 @@ constexpr std::size_t kLongestText = 64;  // keeps a lease below kLeaseBytes for
 
 std::string shortened(const std::string& text) {
   return text.substr(0, kLongestText);
+}
+
+/// The first bytes of a lease; nothing when there is no file. A link is not followed, and nothing
+/// waits for the writer of a pipe.
+std::optional<std::string> text_of_lease(FileCalls& calls, const std::string& path) {
+  const auto status = find_status(calls, path);
+  if (!status) return std::nullopt;
+  if (!S_ISREG(status->st_mode)) {
+    throw Error(
+        ExitCode::kCannotCreate,
+        "'" + path + "' is not a file, so it cannot hold the lease of the output: remove it");
+  }
+  try {
+    const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    std::string text(std::min<std::size_t>(file.size(), kLeaseBytes), '\0');
+    file.read(std::as_writable_bytes(std::span(text)), 0);
+    return text;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kNoInput) return std::nullopt;
+    throw;
+  }
+}
+
+/// Tokens are parts of file names.
+bool is_token(const std::string& text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 }  // namespace
@@ -36,18 +64,13 @@ std::string encode_lease(const LeaseHolder& holder) {
 }
 
 std::optional<LeaseHolder> read_lease(FileCalls& calls, const std::string& path) {
-  std::string text;
-  try {
-    text = read_text(calls, path);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::kNoInput) return std::nullopt;
-    throw;
-  }
-  const JsonReader json = JsonReader::parse_or_empty(text);
+  const auto text = text_of_lease(calls, path);
+  if (!text) return std::nullopt;
+  const JsonReader json = JsonReader::parse_or_empty(*text);
   const auto text_of = [&](const char* key) { return json.find_text(key).value_or(""); };
   const auto number_of = [&](const char* key) { return json.find_integer(key).value_or(0); };
   LeaseHolder holder;
-  holder.token = text_of("token");
+  if (is_token(text_of("token"))) holder.token = text_of("token");
   holder.host = text_of("host");
   holder.boot_id = text_of("boot_id");
   holder.pid_namespace = text_of("pid_namespace");

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "bulksim/core/error.hpp"
+#include "core/run/stop_request.hpp"
 #include "core/text/json.hpp"
 #include "storage/plain_path.hpp"
 

@@ -42,8 +42,8 @@ Error not_ours(const std::string& path, const std::string& reason) {
                "'" + path + "' " + reason + ": choose another output, or move it away");
 }
 
-void make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
-  if (calls.mkdir(path.c_str(), mode) == 0) return;
+bool make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
+  if (calls.mkdir(path.c_str(), mode) == 0) return true;
   const int reason = errno;
   if (reason == ENOENT) {
     throw Error(ExitCode::kCannotCreate, "the folder '" + parent_of(path) +
@@ -52,21 +52,23 @@ void make_folder(FileCalls& calls, const std::string& path, mode_t mode) {
   if (reason == ENOTDIR) throw not_ours(parent_of(path), "is not a folder");
   if (reason != EEXIST) throw system_error("create the folder", path, reason);
   if (!is_directory(calls, path)) throw not_ours(path, "exists and is not a folder");
+  return false;
 }
 
 void make_inner_folder(FileCalls& calls, const std::string& root, const std::string& path,
                        mode_t mode) {
   make_folder(calls, path, mode);
+  const File folder = File::open(calls, root, O_PATH | O_DIRECTORY);
   struct stat outer {};
   struct stat inner {};
-  if (calls.lstat(root.c_str(), &outer) == -1) throw system_error("inspect", root, errno);
+  if (calls.fstat(folder.descriptor(), &outer) == -1) throw system_error("inspect", root, errno);
   if (calls.lstat(path.c_str(), &inner) == -1) throw system_error("inspect", path, errno);
   if (outer.st_dev != inner.st_dev) throw not_ours(path, "is on another file system");
 }
 
-void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
-  make_folder(calls, path, mode);
-  if (is_marked(calls, path)) return;
+Claim claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
+  const bool is_new = make_folder(calls, path, mode);
+  if (is_marked(calls, path)) return Claim::kOurs;
   const std::vector<std::string> names = list_directory(calls, path);
   const auto foreign = std::find_if(names.begin(), names.end(), [](const std::string& name) {
     return !name.starts_with(kMarkerName);
@@ -77,6 +79,7 @@ void claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
                         path)) {  // checked again: another process may have marked it meanwhile
     throw not_ours(path, "is not an output of bulksim: it contains '" + *foreign + "'");
   }
+  return is_new ? Claim::kNew : Claim::kEmpty;
 }
 
 void remove_marker_leftovers(FileCalls& calls, const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/staged_file.hpp"
+#include "core/run/stop_request.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/parts/tile_files.hpp"
 #include "storage/parts/tile_inspection.hpp"
@@ -164,6 +165,7 @@ void make_writable(FileCalls& calls, const std::string& path) {
   const File from = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
   std::vector<std::byte> block(kCopyBytes);
   for (std::int64_t at = 0; at < status.st_size; at += std::ssize(block)) {
+    kOnlySignals.check();
     block.resize(std::min(kCopyBytes, static_cast<std::size_t>(status.st_size - at)));
     from.read(block, at);
     staged.file().write(block, at);

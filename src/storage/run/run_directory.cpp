@@ -20,6 +20,8 @@ namespace {
 /// Work folders in a staging folder, beside the result.
 constexpr std::array<const char*, 3> kWorkNames{"journal", "attempts", "errors"};
 
+constexpr const char* kLeaseName = "LOCK";
+
 std::string without_trailing_slashes(std::string path) {
   if (path.empty()) throw Error(ExitCode::kUsage, "the output has no name: give one with --output");
   while (path.size() > 1 && path.back() == '/')
@@ -30,6 +32,11 @@ std::string without_trailing_slashes(std::string path) {
 /// Name of a work folder while it is being removed.
 std::string leaving_folder(const std::string& work_folder) {
   return work_folder + ".old";
+}
+
+bool is_symbolic_link(FileCalls& calls, const std::string& path) {
+  const auto status = find_status(calls, path);
+  return status && S_ISLNK(status->st_mode);
 }
 
 bool is_attempt(const std::string& name) {
@@ -53,7 +60,7 @@ std::string RunDirectory::work_folder() const {
 }
 
 std::string RunDirectory::lease_path() const {
-  return (form_ == OutputForm::kVersions ? output_ : work_folder()) + "/LOCK";
+  return inside(form_ == OutputForm::kVersions ? output_ : work_folder(), kLeaseName);
 }
 
 std::string RunDirectory::part_name(std::size_t part) const {
@@ -95,16 +102,20 @@ std::optional<std::string> RunDirectory::published(const std::string& plan_json)
                   "OUT, or compute it anew with --overwrite");
 }
 
-void RunDirectory::claim() {
-  if (form_ == OutputForm::kVersions) {
-    claim_folder(calls_, output_, 0777);
-    // checked now rather than after the last tile
-    const std::string current = output_ + "/CURRENT";
-    if (is_directory(calls_, current)) throw not_ours(current, "is a folder, not a symbolic link");
-  } else {
+Claim RunDirectory::claim() {
+  if (form_ == OutputForm::kSingleFile) {
     require_replaceable(calls_, output_, overwrite_);
-    claim_folder(calls_, work_folder(), 0700);
+    return claim_folder(calls_, work_folder(), 0700);
   }
+  const bool is_link = is_symbolic_link(calls_, output_);
+  if (is_link && !leads_to_directory(calls_, output_)) {
+    throw not_ours(output_, "is a symbolic link that leads to no folder");
+  }
+  const Claim claim = claim_folder(calls_, is_link ? output_ + "/" : output_, 0777);
+  // checked now rather than after the last tile
+  const std::string current = output_ + "/CURRENT";
+  if (is_directory(calls_, current)) throw not_ours(current, "is a folder, not a symbolic link");
+  return claim;
 }
 
 std::optional<std::string> RunDirectory::finish_publication(const std::string& plan_json) {
@@ -231,14 +242,46 @@ std::string RunDirectory::publish_file(const std::function<void()>& before_step)
 void RunDirectory::remove_work_folder() {
   remove_tree(calls_, staging_);
   remove_tree(calls_, imports_folder());
-  const std::string lease = lease_path().substr(work_folder().size() + 1);
-  for (const std::string& name : list_directory(calls_, work_folder())) {
-    if (!name.starts_with(kMarkerName) && !name.starts_with(lease)) return;
-  }
+  if (holds_work()) return;
   const std::string old = leaving_folder(work_folder());
   remove_tree(calls_, old);
   rename_durably(calls_, work_folder(), old);
   remove_tree(calls_, old);
+}
+
+/// Whether the work folder holds more than imports, marker and lease.
+bool RunDirectory::holds_work() const {
+  if (!is_directory(calls_, work_folder())) return false;
+  const std::vector<std::string> names = list_directory(calls_, work_folder());
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return inside(work_folder(), name) != imports_folder() && !name.starts_with(kMarkerName) &&
+           !name.starts_with(kLeaseName);
+  });
+}
+
+bool RunDirectory::has_imports() const {
+  return is_directory(calls_, imports_folder()) &&
+         !list_directory(calls_, imports_folder()).empty();
+}
+
+void RunDirectory::withdraw(Claim claim) {
+  const std::string attempts = staging_ + "/attempts";
+  const bool has_begun =
+      exists(calls_, staging_ + "/_SUCCESS") ||
+      (is_directory(calls_, attempts) && !list_directory(calls_, attempts).empty());
+  if (!has_begun) remove_tree(calls_, staging_);
+  if (holds_work()) return;
+  if (form_ == OutputForm::kSingleFile) {
+    remove_work_folder();
+    return;
+  }
+  remove_tree(calls_, work_folder());
+  if (claim == Claim::kOurs) return;
+  calls_.rmdir((output_ + "/versions").c_str());
+  remove_file(calls_, inside(output_, kMarkerName));
+  remove_file(calls_, lease_path());
+  // fails when another process has begun to use the folder
+  if (claim == Claim::kNew) calls_.rmdir(output_.c_str());
 }
 
 std::int64_t RunDirectory::next_version() const {

@@ -9,6 +9,7 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/file.hpp"
 #include "storage/result/result_path.hpp"
+#include "storage/run/output_folder.hpp"
 #include "storage/run/single_file.hpp"
 
 namespace bulksim {
@@ -56,9 +57,15 @@ class RunDirectory {
   /// The path that a reader opens, if the result of this plan is published and nothing is left to
   /// do. Changes nothing. Throws Error (65) when a file of it does not have its size.
   std::optional<std::string> published(const std::string& plan_json) const;
-  /// Creates the output folder, or claims one that is empty or has our marker. Throws Error (73)
-  /// when something else exists there or the parent is missing, and Error (77) without permission.
-  void claim();
+  /// Creates the output folder, or claims one that is empty or has our marker; it may be a symbolic
+  /// link to such a folder. Throws Error (73) when something else exists there or the parent is
+  /// missing, and Error (77) without permission.
+  Claim claim();
+  /// Undoes `claim`, and removes imported inputs and a staging folder in which no attempt has
+  /// begun, unless there is other work. Requires the lease, which is removed with its folder.
+  void withdraw(Claim claim);
+  /// Whether an input has been imported.
+  bool has_imports() const;
   /// Completes a publication that was stopped after its rename. Returns the path that a reader
   /// opens, or nothing when this plan is not computed yet. Requires the lease.
   std::optional<std::string> finish_publication(const std::string& plan_json);
@@ -81,6 +88,7 @@ class RunDirectory {
   std::string publish_file(const std::function<void()>& before_step);
   void remove_pair_segments();
   void remove_work_folder();
+  bool holds_work() const;
   std::int64_t next_version() const;
   std::optional<std::string> newest_of_plan(const std::string& plan_json) const;
   void finalize(const std::string& path) const;

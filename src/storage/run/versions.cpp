@@ -8,6 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/run/phase_timer.hpp"
+#include "core/run/stop_request.hpp"
 #include "core/text/json.hpp"
 #include "storage/run/manifest.hpp"
 
@@ -45,7 +46,8 @@ void empty_trash(FileCalls& calls, const std::string& output, Removal& removal, 
   const std::string trash = output + "/trash";
   if (!is_directory(calls, trash)) return;
   for (const std::string& name : list_directory(calls, trash)) {
-    if (version_number(name) == 0 || watch.seconds() > seconds) continue;
+    if (version_number(name) == 0 || watch.seconds() > seconds || kOnlySignals.requested())
+      continue;
     run_step(removal, name, [&] { remove_tree(calls, inside(trash, name)); });
   }
 }
@@ -186,6 +188,7 @@ Removal retire_versions(FileCalls& calls, const std::string& output, std::int64_
   const std::vector<Version> versions = list_versions(calls, output);
   const auto surplus = std::max<std::int64_t>(std::ssize(versions) - keep, 0);
   for (std::int64_t i = 0; i < surplus && watch.seconds() < seconds; ++i) {
+    if (kOnlySignals.requested()) break;  // the next run goes on
     const Version& version = versions[i];
     if (version.current) continue;
     run_step(removal, version.name, [&] {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/test_support.hpp"
@@ -162,6 +163,50 @@ TEST(Lease, AnInvalidFileCountsAsAHolderWithoutHeartbeats) {
 
   EXPECT_GE(fake.time, 30);
   EXPECT_NO_THROW(lease->check());
+}
+
+TEST(Lease, WhatIsNotAFileInItsPlaceIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  replace_file(calls, folder / "file", "x");
+  ASSERT_EQ(symlink("nowhere", (folder / "dangling").c_str()), 0);
+  ASSERT_EQ(symlink("file", (folder / "link").c_str()), 0);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  make_directories(calls, folder / "folder");
+
+  for (const char* name : {"dangling", "link", "pipe", "folder"}) {
+    const auto take = [&] { Lease::take(calls, folder / name, fake.of("a", 12)); };
+    expect_error(ExitCode::kCannotCreate, {folder / name, "not a file", "remove it"}, take);
+  }
+  EXPECT_EQ(fake.time, 0.0);
+}
+
+TEST(Lease, AWaitForAHeartbeatEndsWhenAStopIsRequested) {
+  const TemporaryFolder folder;
+  FakeWorld fake;
+  replace_file(calls, folder / "LOCK", "");
+  LeaseOptions options = fake.of("a", 12);
+  options.before_wait = [&](const std::string& path, const LeaseHolder& holder) {
+    EXPECT_EQ(path, folder / "LOCK");
+    EXPECT_TRUE(holder.token.empty());
+    if (fake.time >= 2.0) throw Stopped();
+  };
+
+  const auto take = [&] { Lease::take(calls, folder / "LOCK", options); };
+
+  expect_error(ExitCode::kTemporary, {"stopped"}, take);
+  EXPECT_LE(fake.time, 2.5);
+  EXPECT_EQ(list_directory(calls, folder.path()), std::vector<std::string>{"LOCK"});
+}
+
+TEST(Lease, ATokenThatIsNoPartOfAFileNameIsIgnored) {
+  const TemporaryFolder folder;
+  replace_file(calls, folder / "LOCK", R"({"token": "../../x", "pid": 7})");
+
+  const auto holder = read_lease(calls, folder / "LOCK");
+
+  ASSERT_TRUE(holder);
+  EXPECT_TRUE(holder->token.empty());
 }
 
 TEST(Lease, OneOfManyProcessesTakesOverThatOfADeadHolder) {

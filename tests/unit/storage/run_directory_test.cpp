@@ -195,7 +195,6 @@ TEST(RunDirectory, RefusesFilesAndLinksInPlaceOfItsFolders) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "victim");
   replace_file(calls, folder / "file", "x");
-  ASSERT_EQ(symlink("victim", (folder / "link").c_str()), 0);
   ASSERT_EQ(symlink("nowhere", (folder / "dangling").c_str()), 0);
   publish_version(folder / "versions-linked");
   remove_tree(calls, folder / "versions-linked/versions");
@@ -208,13 +207,68 @@ TEST(RunDirectory, RefusesFilesAndLinksInPlaceOfItsFolders) {
   remove_file(calls, folder / "current-folder/CURRENT");
   make_directories(calls, folder / "current-folder/CURRENT");
 
+  ASSERT_EQ(symlink("file", (folder / "file-linked").c_str()), 0);
+
   for (const char* name :
-       {"file", "link", "dangling", "versions-linked", "staging-linked", "current-folder"}) {
+       {"file", "file-linked", "dangling", "versions-linked", "staging-linked", "current-folder"}) {
     RunDirectory run(calls, folder / name, kPlan);
     const auto prepare = [&] { take(run); };
     expect_error(ExitCode::kCannotCreate, {folder / name}, prepare);
   }
   EXPECT_TRUE(list_directory(calls, folder / "victim").empty());
+}
+
+TEST(RunDirectory, ALinkToAFolderIsThatFolder) {
+  const TemporaryFolder folder;
+  make_directories(calls, folder / "real");
+  ASSERT_EQ(symlink("real", (folder / "out").c_str()), 0);
+
+  const std::string path = publish_version(folder / "out");
+  publish_version(folder / "out/inner");
+  publish_version(folder / "out", kOtherPlan);
+
+  EXPECT_EQ(path, folder / "out/CURRENT/similarity.h5");
+  EXPECT_EQ(std::filesystem::read_symlink(folder / "real/CURRENT"), "versions/000002-00112233");
+  EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "out"));
+  EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "real/inner"));
+}
+
+TEST(RunDirectory, AWithdrawnOutputLeavesWhatWasThereBefore) {
+  const TemporaryFolder folder;
+  make_directories(calls, folder / "empty");
+  publish_version(folder / "used");
+  const auto before = list_directory(calls, folder / "used");
+
+  for (const char* name : {"new", "empty", "used", "result.h5"}) {
+    RunDirectory run(calls, folder / name, kOtherPlan);
+    const Claim claim = run.claim();
+    make_directories(calls, run.imports_folder());
+    run.withdraw(claim);
+  }
+
+  EXPECT_EQ(list_directory(calls, folder.path()), (std::vector<std::string>{"empty", "used"}));
+  EXPECT_TRUE(list_directory(calls, folder / "empty").empty());
+  std::vector<std::string> without_staging = before;
+  std::erase(without_staging, "staging");
+  EXPECT_EQ(list_directory(calls, folder / "used"), without_staging);
+}
+
+TEST(RunDirectory, WorkOfAnyPlanSurvivesAWithdrawal) {
+  const TemporaryFolder folder;
+  for (const char* name : {"out", "result.h5"}) {
+    RunDirectory earlier(calls, folder / name, kPlan);
+    take(earlier);
+    earlier.begin_attempt();
+    RunDirectory other(calls, folder / name, kOtherPlan);
+    const Claim claim = other.claim();
+    other.prepare("{}\n");
+
+    other.withdraw(claim);
+    earlier.withdraw(claim);
+
+    EXPECT_TRUE(is_directory(calls, earlier.staging())) << name;
+    EXPECT_FALSE(is_directory(calls, other.staging())) << name;
+  }
 }
 
 TEST(RunDirectory, AMissingParentIsReported) {
