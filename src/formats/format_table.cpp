@@ -81,9 +81,9 @@ std::string folder_suffixes() {
 }  // namespace
 
 const InputFormat* find_format(FileCalls& calls, const std::string& path) {
-  const bool is_folder = is_directory(calls, path);
+  const bool folder = is_folder(calls, path);
   const auto fits = [&](const InputFormat& format) {
-    if (!is_folder) return has_suffix(path, format.suffixes);
+    if (!folder) return has_suffix(path, format.suffixes);
     return format.folders == Folders::kAreOneMatrix &&
            !names_with_suffix(calls, path, format.suffixes).empty();
   };
@@ -95,13 +95,17 @@ const InputFormat* find_format(FileCalls& calls, const std::string& path) {
 const InputFormat& format_of(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw system_error("open", path, ENOENT);
   if (const InputFormat* format = find_format(calls, path)) return *format;
-  if (is_directory(calls, path)) {
+  if (is_folder(calls, path)) {
     throw Error(ExitCode::kDataError,
                 "'" + path + "' is a folder without any " + folder_suffixes() + " file");
   }
   throw Error(ExitCode::kDataError, "'" + path +
                                         "' is not in a known format: its name must end in " +
                                         described_formats() + content_hint(calls, path));
+}
+
+std::string InputFormat::suffix_text() const {
+  return joined(suffixes, " or ");
 }
 
 std::string known_suffixes() {
@@ -120,7 +124,7 @@ std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& p
   const InputFormat& format = format_of(calls, path);
   if (format.is_read_by_ranges()) return format.open_by_ranges(calls, path, name);
   throw Error(ExitCode::kDataError, "'" + name + "' " +
-                                        (is_directory(calls, path) ? "is a folder, and " : "") +
+                                        (is_folder(calls, path) ? "is a folder, and " : "") +
                                         "cannot be read by ranges of rows: import it first "
                                         "(bulksim import)");
 }
@@ -128,8 +132,9 @@ std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& p
 std::unique_ptr<RowStream> open_rows(FileCalls& calls, const std::string& path,
                                      const RowStreamOptions& options) {
   const InputFormat& format = format_of(calls, path);
-  return format.is_read_by_ranges() ? stream_of(format.open_by_ranges(calls, path, path))
-                                    : format.open_rows(calls, path, options);
+  return format.is_read_by_ranges()
+             ? stream_of(format.open_by_ranges(calls, path, path), options.most_entries)
+             : format.open_rows(calls, path, options);
 }
 
 }  // namespace bulksim

@@ -60,6 +60,9 @@ class File {
   File() = default;
   /// `flags` and `mode` are those of open(2); O_CLOEXEC is added.
   static File open(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
+  /// Opens an input for reading. Throws Error (66) at once for anything but a regular file: opening
+  /// a pipe would wait for its writer.
+  static File open_input(FileCalls& calls, const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -69,7 +72,7 @@ class File {
   bool is_open() const { return fd_ >= 0; }
   int descriptor() const { return fd_; }
   const std::string& path() const { return path_; }
-  std::int64_t size() const;
+  std::int64_t size() const { return status().st_size; }
   /// Reads exactly `to.size()` bytes at `at`; fewer is an Error (65, "is truncated").
   void read(std::span<std::byte> to, std::int64_t at) const;
   void write(std::span<const std::byte> from, std::int64_t at) const;
@@ -83,6 +86,8 @@ class File {
  private:
   File(FileCalls& calls, std::string path, int fd)
       : calls_(&calls), path_(std::move(path)), fd_(fd) {}
+
+  struct stat status() const;
 
   FileCalls* calls_ = nullptr;
   std::string path_;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/run/memory.hpp"
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
 #include "job/plan/resources.hpp"

@@ -6,8 +6,10 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/process_folder.hpp"
+#include "core/run/memory.hpp"
 #include "core/text/json.hpp"
 #include "formats/shared/text_lines.hpp"
+#include "job/input/guarded_source.hpp"
 #include "job/input/open_input.hpp"
 #include "job/verify/verification.hpp"
 
@@ -54,8 +56,9 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
                         Log& log) {
   const auto open = [&](const std::string& path) {
     const ImportOptions import{options.against.keys, Irregular::kAccept, "", ""};
-    return open_input(calls, prepare_input(calls, path, folder, import, log), path,
-                      Irregular::kAccept);
+    auto source = open_input(calls, prepare_input(calls, path, folder, import, log), path,
+                             Irregular::kAccept);
+    return guarded(std::move(source), kOnlySignals, memory_share());
   };
   const std::string& queries =
       options.against_queries.empty() ? options.against_items : options.against_queries;
