@@ -132,7 +132,9 @@ std::vector<BadInput> bad_jsonls() {
       {"null_vector.jsonl", second("{\"id\":2,\"vector\":null}"), "null"},
       {"dense.jsonl", second("{\"id\":2,\"vector\":[0.1,0.2]}"), "dense"},
       {"utf8.jsonl", second("{\"id\":2,\"vector\":{\"\xff\":1}}"), "UTF-8"},
-      {"gzip.jsonl.gz", "no gzip at all", "decompressed"},
+      {"gzip.jsonl.gz", "no gzip at all", "not compressed by gzip"},
+      {"empty.jsonl", "", "no vector"},
+      {"zero.jsonl", second("{\"id\":\"a\\u0000\",\"vector\":{}}"), "zero byte"},
   };
 }
 
@@ -190,6 +192,41 @@ TEST_F(BadInputs, EveryBadNpzIsRefusedWithItsMessage) {
 TEST_F(BadInputs, EveryBadJsonlIsRefusedWithItsMessage) {
   for (const BadInput& bad : bad_jsonls())
     expect_refused(bad);
+}
+
+TEST_F(BadInputs, ARowThatDoesNotFitIntoMemoryIsRefusedBeforeItIsRead) {
+  const std::int64_t nnz = std::int64_t{1} << 30;
+  std::string head;
+  for (const std::int64_t number : {std::int64_t{1}, std::int64_t{10}, nnz, std::int64_t{0}, nnz})
+    put_bytes(head, number);
+  write_file(folder_ / "long.csr", head);
+  std::filesystem::resize_file(folder_ / "long.csr", head.size() + 8 * nnz);  // a hole
+
+  for (const std::string words :
+       {"compute long.csr -o out --memory 200M", "plan long.csr -o out --memory 200M"}) {
+    EXPECT_EQ(run(words), 71) << words;
+    const std::string error = read_file(folder_ / "err.txt");
+    EXPECT_NE(error.find("'long.csr', rows 0 to 0"), std::string::npos) << error;
+    EXPECT_NE(error.find("1073741824 entries"), std::string::npos) << error;
+  }
+}
+
+TEST_F(BadInputs, ThePathMayContainAnyBytes) {
+  const std::string name = "in\xff.csr";
+  write_csr(folder_ / name, matrix_of(5, {{{1, 1.0}}, {{2, 1.0}}}));
+
+  const std::vector<std::string> commands{"compute " + name + " -o out",
+                                          "compute " + name + " -o one.h5",
+                                          "compute " + name + " -t 0.5 -o pairs",
+                                          "plan --json " + name + " -o out",
+                                          "import " + name + " -o store.h5 --json",
+                                          "show --json " + name,
+                                          "report out",
+                                          "verify out",
+                                          "status out"};
+  for (const std::string& words : commands) {
+    EXPECT_EQ(run(words), 0) << words << ": " << read_file(folder_ / "err.txt");
+  }
 }
 
 TEST_F(BadInputs, ImportLeavesNoStoreOfABadFile) {
