@@ -216,7 +216,7 @@ TEST_F(ImportJobTest, OtherFilesOfAFolderAreNamedInAWarning) {
     import_matrix(calls_, folder_ / "parts", folder_ / "store.h5", {}, log);
   }
 
-  EXPECT_THAT(test::read_file(text), AllOf(HasSubstr("'b.ndjson' and 2 more are not read"),
+  EXPECT_THAT(test::read_file(text), AllOf(HasSubstr("'b.ndjson' and 2 more: only files"),
                                            HasSubstr(".jsonl or .jsonl.gz")));
 }
 

@@ -48,8 +48,9 @@ void warn_of_other_files(FileCalls& calls, const std::string& folder, Log& log) 
   if (names.empty()) return;
   std::string text = "'" + names.front() + "'";
   if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
-  log.warning("not_read", "in the folder '" + folder + "', " + text +
-                              " are not read: their names do not end in " + format.suffix_text());
+  log.warning("not_read", "the folder '" + folder + "' also contains " + text +
+                              ": only files whose names end in " + format.suffix_text() +
+                              " are read");
 }
 
 RowStreamOptions stream_options(FileCalls& calls, const ImportOptions& options) {

@@ -4,6 +4,16 @@
 
 namespace bulksim {
 
+namespace {
+
+/// The same path; HDF5 would wait for the writer of a pipe.
+std::string file_at(FileCalls& calls, const std::string& path) {
+  File::open_input(calls, path);
+  return path;
+}
+
+}  // namespace
+
 std::string work_folder_of_file(const std::string& output) {
   return parent_of(output) + "/." + output.substr(output.find_last_of('/') + 1) + ".bulksim";
 }
@@ -21,10 +31,10 @@ std::optional<FileForm> file_form(const std::string& path) {
 
 std::string find_result(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  std::string place = real_path(calls, path);
-  if (!is_directory(calls, place)) return place;
+  const std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) return file_at(calls, place);
   for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
-    if (exists(calls, place + name)) return real_path(calls, place + name);
+    if (exists(calls, place + name)) return file_at(calls, real_path(calls, place + name));
   }
   throw Error(ExitCode::kNoInput, "the folder '" + path +
                                       "' contains no finished result (neither CURRENT nor "
