@@ -41,7 +41,8 @@ struct stat status_of(std::string_view bytes) {
 }
 
 bool is_refusal(ExitCode code) {
-  return code == ExitCode::kDataError || code == ExitCode::kNoInput || code == ExitCode::kMemory;
+  return code == ExitCode::kDataError || code == ExitCode::kNoInput || code == ExitCode::kMemory ||
+         code == ExitCode::kConfig;
 }
 
 }  // namespace

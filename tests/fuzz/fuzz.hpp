@@ -13,8 +13,8 @@
 namespace bulksim::fuzz {
 
 /// A parser that is given arbitrary bytes. It may accept them, or throw an Error that says that
-/// they are damaged (65), missing (66) or too large (71); anything else is a fault of the parser.
-/// Each NAME_fuzz.cpp registers one.
+/// they are damaged (65, or 78 for a configuration file), missing (66) or too large (71); anything
+/// else is a fault of the parser. Each NAME_fuzz.cpp registers one.
 class Target {
  public:
   Target(const char* name, void (*parse)(std::string_view bytes));
