@@ -81,9 +81,9 @@ std::string folder_suffixes() {
 }  // namespace
 
 const InputFormat* find_format(FileCalls& calls, const std::string& path) {
-  const bool is_folder = leads_to_directory(calls, path);
+  const bool folder = leads_to_directory(calls, path);
   const auto fits = [&](const InputFormat& format) {
-    if (!is_folder) return has_suffix(path, format.suffixes);
+    if (!folder) return has_suffix(path, format.suffixes);
     return format.folders == Folders::kAreOneMatrix &&
            !names_with_suffix(calls, path, format.suffixes).empty();
   };
@@ -102,6 +102,10 @@ const InputFormat& format_of(FileCalls& calls, const std::string& path) {
   throw Error(ExitCode::kDataError, "'" + path +
                                         "' is not in a known format: its name must end in " +
                                         described_formats() + content_hint(calls, path));
+}
+
+std::string InputFormat::suffix_text() const {
+  return joined(suffixes, " or ");
 }
 
 std::string known_suffixes() {
@@ -128,8 +132,9 @@ std::unique_ptr<MatrixSource> open_matrix(FileCalls& calls, const std::string& p
 std::unique_ptr<RowStream> open_rows(FileCalls& calls, const std::string& path,
                                      const RowStreamOptions& options) {
   const InputFormat& format = format_of(calls, path);
-  return format.is_read_by_ranges() ? stream_of(format.open_by_ranges(calls, path, path))
-                                    : format.open_rows(calls, path, options);
+  return format.is_read_by_ranges()
+             ? stream_of(format.open_by_ranges(calls, path, path), options.most_entries)
+             : format.open_rows(calls, path, options);
 }
 
 }  // namespace bulksim

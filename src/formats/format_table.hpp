@@ -30,6 +30,7 @@ struct InputFormat {
                                           const RowStreamOptions& options) = nullptr;
 
   bool is_read_by_ranges() const { return open_by_ranges != nullptr; }
+  std::string suffix_text() const;  ///< ".jsonl or .jsonl.gz"
 };
 
 /// All formats. A new format is added only here.

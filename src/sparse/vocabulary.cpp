@@ -15,8 +15,8 @@ std::uint32_t RankedSet::rank() {
 }
 
 Vocabulary::Vocabulary(const QuantizedRows& queries)
-    : columns_(static_cast<Column>(queries.columns)) {
-  members_.reset(columns_);
+    : columns_(static_cast<Column>(std::min(queries.columns, kMostColumns - 1))) {
+  members_.reset(queries.columns);
   for (const Column column : queries.col_indices)
     members_.insert(column);
   std::vector<std::int64_t> frequency(members_.rank());

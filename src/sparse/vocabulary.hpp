@@ -79,7 +79,7 @@ class Vocabulary {
   }
 
  private:
-  Column columns_ = 0;  // number of columns of the queries
+  Column columns_ = 0;  // stands for all columns from the number of those of the queries on
   RankedSet members_;
   std::vector<std::uint32_t> labels_;  // by rank of the query column, and one for absent columns
 };

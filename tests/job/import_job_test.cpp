@@ -199,6 +199,42 @@ TEST_F(ImportJobTest, FilesOfIdsMustFit) {
               AllOf(StartsWith("65: "), HasSubstr("line 3"), HasSubstr("line 1")));
   EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "empty.txt"); }), HasSubstr("line 2"));
   EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "bad.txt"); }), HasSubstr("line 2"));
+  write_file(folder_ / "zero.txt", std::string("a\nb\0\n", 5));
+  EXPECT_THAT(error_of([&] { read_lines(calls_, folder_ / "zero.txt"); }),
+              AllOf(StartsWith("65: "), HasSubstr("line 2"), HasSubstr("zero byte")));
+}
+
+TEST_F(ImportJobTest, OtherFilesOfAFolderAreNamedInAWarning) {
+  std::filesystem::create_directory(folder_ / "parts");
+  for (const std::string name : {"a.jsonl", "b.ndjson", "c.JSONL", "d.json", ".e.json"})
+    write_file(folder_ / ("parts/" + name), "{\"id\":1,\"vector\":{\"a\":1}}\n");
+  const std::string text = folder_ / "log.txt";
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(text.c_str(), "w"),
+                                                                 std::fclose);
+    Log log({.level = LogLevel::kWarning}, stream.get());
+    import_matrix(calls_, folder_ / "parts", folder_ / "store.h5", {}, log);
+  }
+
+  EXPECT_THAT(test::read_file(text), AllOf(HasSubstr("'b.ndjson' and 2 more: only files"),
+                                           HasSubstr(".jsonl or .jsonl.gz")));
+}
+
+TEST_F(ImportJobTest, AStopRequestEndsTheImport) {
+  const CsrMatrix matrix = random_rows(3000, 90, 5, 4);
+  write_csr(folder_ / "m.csr", matrix);
+  write_file(folder_ / "m.npz", npz_of(matrix));
+  write_file(folder_ / "m.jsonl", jsonl_of(matrix));
+
+  for (const std::string source : {"m.csr", "m.npz", "m.jsonl"}) {
+    EXPECT_THAT(error_of_import(source, {.stop = StopRequest(0.0)}), StartsWith("75: "));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "store.h5"));
+  }
+  EXPECT_THAT(error_of([&] {
+                prepare_input(calls_, folder_ / "m.npz", folder_ / "inputs",
+                              {.stop = StopRequest(0.0)}, log_);
+              }),
+              StartsWith("75: "));
 }
 
 TEST_F(ImportJobTest, AnInputIsImportedOnceByItsContent) {

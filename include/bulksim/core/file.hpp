@@ -66,6 +66,9 @@ class File {
   /// Creates a file without a name in the folder of `path`, for reading and writing (O_TMPFILE); a
   /// closed one where the file system does not support that. Errors name `path`.
   static File create_unnamed(FileCalls& calls, const std::string& path);
+  /// Opens an input for reading. Throws Error (66) at once for anything but a regular file: opening
+  /// a pipe would wait for its writer.
+  static File open_input(FileCalls& calls, const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -77,7 +80,7 @@ class File {
   /// A path to the open file, valid even when the file has no name or another one.
   std::string handle() const { return "/proc/self/fd/" + std::to_string(fd_); }
   const std::string& path() const { return path_; }
-  std::int64_t size() const;
+  std::int64_t size() const { return status().st_size; }
   /// Reads exactly `to.size()` bytes at `at`; fewer is an Error (65, "is truncated").
   void read(std::span<std::byte> to, std::int64_t at) const;
   void write(std::span<const std::byte> from, std::int64_t at) const;
@@ -91,6 +94,8 @@ class File {
  private:
   File(FileCalls& calls, std::string path, int fd)
       : calls_(&calls), path_(std::move(path)), fd_(fd) {}
+
+  struct stat status() const;
 
   FileCalls* calls_ = nullptr;
   std::string path_;

@@ -8,6 +8,9 @@ namespace bulksim {
 /// Column of a matrix. Labels of a query vocabulary have the same width.
 using Column = std::uint32_t;
 
+/// Columns of a matrix, of which the last is the largest number of 32 bits.
+inline constexpr std::int64_t kMostColumns = std::int64_t{1} << 32;
+
 /// Rows [begin, end) of a file or matrix.
 struct RowRange {
   std::int64_t begin = 0;

@@ -35,6 +35,8 @@ class MatrixSource {
   virtual ~MatrixSource() = default;
 
   virtual const MatrixInfo& info() const = 0;
+  /// Entries for which `read` takes memory: those of the rows, or of their row blocks.
+  virtual std::int64_t entries_of(RowRange range) const = 0;
   /// Reads rows [range.begin, range.end) into `out`, whose memory is reused. Order, duplicates and
   /// zeros are as stored. Throws Error (65) with file, row and entry for a column of at least
   /// `columns` or a value that is not finite.

@@ -24,6 +24,18 @@ auto uninterrupted(Call call) {
   return result;
 }
 
+/// What a path is that is not a regular file.
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+Error not_a_file(const std::string& path, mode_t mode) {
+  return Error(ExitCode::kNoInput, "'" + path + "' is " + kind_of(mode) +
+                                       ", not a file: inputs are read more than once, from files");
+}
+
 void remove_entry(FileCalls& calls, const std::string& path, const std::string& shown,
                   dev_t device);
 
@@ -67,6 +79,16 @@ File File::create_unnamed(FileCalls& calls, const std::string& path) {
   throw system_error("create", path, errno);
 }
 
+File File::open_input(FileCalls& calls, const std::string& path) {
+  const int fd =
+      uninterrupted([&] { return calls.open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0); });
+  if (fd == -1 && errno == ENXIO) throw not_a_file(path, S_IFSOCK);
+  if (fd == -1) throw system_error("open", path, errno);
+  File file(calls, path, fd);
+  if (const mode_t mode = file.status().st_mode; !S_ISREG(mode)) throw not_a_file(path, mode);
+  return file;
+}
+
 File::~File() {
   if (is_open()) calls_->close(fd_);
 }
@@ -81,10 +103,10 @@ File& File::operator=(File&& other) noexcept {
   return *this;
 }
 
-std::int64_t File::size() const {
+struct stat File::status() const {
   struct stat status {};
   if (calls_->fstat(fd_, &status) == -1) throw system_error("inspect", path_, errno);
-  return status.st_size;
+  return status;
 }
 
 void File::read(std::span<std::byte> to, std::int64_t at) const {

@@ -41,7 +41,7 @@ class VectorReader {
   VectorReader(FileCalls& calls, std::vector<std::string> files)
       : calls_(calls), files_(std::move(files)) {
     for (const std::string& file : files_)
-      total_ += File::open(calls_, file, O_RDONLY).size();
+      total_ += File::open_input(calls_, file).size();
   }
 
   /// The next vector; null at the end.
@@ -194,13 +194,16 @@ class CollectedColumns final : public KeyColumns {
 
 class JsonlStream final : public RowStream {
  public:
-  JsonlStream(FileCalls& calls, const std::string& path, RowIds ids,
+  JsonlStream(FileCalls& calls, const std::string& path, const RowStreamOptions& options,
               std::unique_ptr<KeyColumns> columns)
-      : vectors_(calls, files_of(calls, path)), columns_(std::move(columns)), read_ids_(ids) {
+      : vectors_(calls, files_of(calls, path)),
+        columns_(std::move(columns)),
+        read_ids_(options.ids),
+        most_entries_(options.most_entries) {
     info_.path = path;
     info_.format = "jsonl";
     info_.columns = columns_->count();
-    info_.has_ids = ids == RowIds::kRead;
+    info_.has_ids = read_ids_ == RowIds::kRead;
     terms_ = columns_->terms();
     if (!terms_.empty()) info_.vocabulary = terms_.digest();
     info_.ends_with_last_column = terms_.empty();
@@ -220,15 +223,22 @@ class JsonlStream final : public RowStream {
       if (vector == nullptr) break;
       if (read_ids_ == RowIds::kRead) add_id(vector->id);
       append(*vector, out);
+      expect_to_fit(info_.path, {info_.rows, info_.rows + out.rows()}, out.nnz(), most_entries_);
     }
     info_.rows += out.rows();
     info_.nnz += out.nnz();
     info_.columns = out.columns = columns_->count();
+    if (info_.rows == 0) {
+      throw Error(ExitCode::kDataError, "'" + info_.path + "' contains no vector");
+    }
     return out.rows() > 0;
   }
 
  private:
   void add_id(const std::string& id) {
+    if (id.find('\0') != std::string::npos) {
+      throw Error(ExitCode::kDataError, vectors_.place() + ": the id contains a zero byte");
+    }
     const std::int64_t row = ids_.size();
     const std::int64_t before = ids_.insert(id);
     if (before == row) return;
@@ -257,6 +267,7 @@ class JsonlStream final : public RowStream {
   VectorReader vectors_;
   std::unique_ptr<KeyColumns> columns_;
   RowIds read_ids_;
+  std::int64_t most_entries_;
   MatrixInfo info_;
   TermTable ids_;
   StringTable terms_;
@@ -276,8 +287,7 @@ std::unique_ptr<KeyColumns> make_columns(FileCalls& calls, const std::string& pa
 
 std::unique_ptr<RowStream> open_jsonl(FileCalls& calls, const std::string& path,
                                       const RowStreamOptions& options) {
-  return std::make_unique<JsonlStream>(calls, path, options.ids,
-                                       make_columns(calls, path, options));
+  return std::make_unique<JsonlStream>(calls, path, options, make_columns(calls, path, options));
 }
 
 }  // namespace bulksim

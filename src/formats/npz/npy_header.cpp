@@ -68,7 +68,7 @@ class HeaderParser {
     type.kind = text.front();
     text.remove_prefix(1);
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), type.bytes);
-    if (status != std::errc{} || end != text.data() + text.size() || type.bytes < 0 ||
+    if (status != std::errc{} || end != text.data() + text.size() || type.bytes < 1 ||
         type.bytes > 1000) {
       fail("has the type '" + type.text + "'");
     }

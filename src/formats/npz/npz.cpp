@@ -17,9 +17,10 @@ namespace {
 
 class CsrStream final : public RowStream {
  public:
-  explicit CsrStream(std::unique_ptr<NpzFile> npz)
+  CsrStream(std::unique_ptr<NpzFile> npz, std::int64_t most_entries)
       : npz_(std::move(npz)),
         info_(npz_->info()),
+        most_entries_(most_entries),
         columns_(npz_->open_array("indices.npy")),
         values_(npz_->open_array("data.npy")),
         offsets_(*npz_, info_.rows, "row", values_.left()) {
@@ -46,6 +47,7 @@ class CsrStream final : public RowStream {
     for (std::size_t row = 1; row < out.row_offsets.size(); ++row)
       out.row_offsets[row] -= next_entry_;
     next_entry_ += out.nnz();
+    expect_to_fit(info_.path, {next_row_, next_row_ + count}, out.nnz(), most_entries_);
     const std::size_t nnz = out.nnz();
     indices_.resize(nnz);
     columns_.read(std::span(indices_));
@@ -88,6 +90,7 @@ class CsrStream final : public RowStream {
 
   std::unique_ptr<NpzFile> npz_;
   MatrixInfo info_;
+  std::int64_t most_entries_;
   NpyReader columns_;
   NpyReader values_;
   OffsetReader offsets_;
@@ -100,13 +103,16 @@ class CsrStream final : public RowStream {
 }  // namespace
 
 std::unique_ptr<RowStream> open_npz(FileCalls& calls, const std::string& path,
-                                    const RowStreamOptions& /*options*/) {
+                                    const RowStreamOptions& options) {
   auto npz = std::make_unique<NpzFile>(calls, path);
-  if (npz->format() == "csr") return std::make_unique<CsrStream>(std::move(npz));
+  if (npz->format() == "csr") {
+    return std::make_unique<CsrStream>(std::move(npz), options.most_entries);
+  }
   MatrixInfo info = npz->info();
   info.nnz = npz->open_array("data.npy").left();
   const std::shared_ptr<const NpzFile> shared = std::move(npz);
-  return rows_of_entries(std::move(info), [shared] { return open_npz_entries(*shared); });
+  return rows_of_entries(
+      std::move(info), [shared] { return open_npz_entries(*shared); }, options.most_entries);
 }
 
 }  // namespace bulksim

@@ -1,7 +1,6 @@
 #include "formats/npz/npz_file.hpp"
 
 #include <array>
-#include <limits>
 #include <span>
 
 #include "bulksim/core/error.hpp"
@@ -10,7 +9,8 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kMostColumns = std::int64_t{1} << 32;
+/// In csc and coo a row takes no byte of the file, but it takes one of a store.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 32;
 
 }  // namespace
 
@@ -55,12 +55,11 @@ void NpzFile::read_shape() {
   }
   std::array<std::int64_t, 2> shape{};
   array.read(std::span<std::int64_t>(shape));
-  if (shape[0] < 0 || shape[1] < 0 || shape[1] > kMostColumns ||
-      shape[0] >= std::numeric_limits<std::int64_t>::max() / 16) {
+  if (shape[0] < 0 || shape[1] < 0 || shape[0] > kMostRows || shape[1] > kMostColumns) {
     throw Error(ExitCode::kDataError, array.shown() + ": a matrix cannot have " +
                                           std::to_string(shape[0]) + " rows and " +
                                           std::to_string(shape[1]) +
-                                          " columns (at most 2^32 columns are supported)");
+                                          " columns (at most 2^32 of each are supported)");
   }
   info_.path = archive_.path();
   info_.format = "npz, " + format_;

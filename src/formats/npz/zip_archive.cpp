@@ -7,6 +7,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/crc.hpp"
+#include "formats/shared/input_files.hpp"
 
 namespace bulksim {
 
@@ -22,6 +23,7 @@ constexpr std::int64_t kMostMembers = 1000;  // a matrix has five
 constexpr std::int64_t kMostDirectory = 1 << 20;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // the zip64 field has the number
 constexpr std::uint16_t kEncrypted = 1;
+constexpr std::int64_t kMostInflation = 1032;  // of deflate
 
 using Bytes = std::span<const std::byte>;
 
@@ -99,7 +101,7 @@ void ZipMemberReader::skip(std::int64_t bytes) {
 }
 
 ZipArchive::ZipArchive(FileCalls& calls, const std::string& path)
-    : file_(File::open(calls, path, O_RDONLY)), size_(file_.size()) {
+    : file_(File::open_input(calls, path)), size_(file_.size()) {
   read_members(find_directory());
   check_members();
 }
@@ -122,7 +124,10 @@ ZipArchive::Directory ZipArchive::find_directory() const {
   std::int64_t at = tail - kEndBytes;
   while (at >= 0 && !begins_with(bytes, at, "PK\5\6"))
     --at;
-  if (at < 0) fail("is not a zip archive, or it is truncated (it has no end record)");
+  if (at < 0) {
+    refuse_compressed(file_, path());
+    fail("is not a zip archive, or it is truncated (it has no end record)");
+  }
   const std::size_t end = at;
   Directory directory{number<std::uint32_t>(bytes, end + 16),
                       number<std::uint32_t>(bytes, end + 12),
@@ -191,6 +196,12 @@ void ZipArchive::check_members() const {
     }
     if (member.method == 0 && member.packed_bytes != member.bytes) {
       throw Error(ExitCode::kDataError, member.shown + " is stored, but its two sizes differ");
+    }
+    if (member.method == 8 && member.bytes / kMostInflation > member.packed_bytes) {
+      throw Error(ExitCode::kDataError, member.shown + " is damaged: it claims " +
+                                            std::to_string(member.bytes) + " bytes, but " +
+                                            std::to_string(member.packed_bytes) +
+                                            " compressed bytes cannot hold as many");
     }
     if (find(member.name) != &member) {
       throw Error(ExitCode::kDataError, member.shown + " occurs twice");

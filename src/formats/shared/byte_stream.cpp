@@ -12,7 +12,7 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kInputBytes = std::size_t{1} << 18;
+constexpr std::size_t kInputBytes = std::size_t{1} << 16;
 
 class StoredBytes final : public ByteStream {
  public:
@@ -82,9 +82,19 @@ class InflatedBytes final : public ByteStream {
   }
 
   void end_of_stream() {
-    if (stream_.avail_in == 0) fill();
-    ended_ = stream_.avail_in == 0 || format_ == Deflate::kRaw;
+    ended_ = format_ == Deflate::kRaw || !skip_zeros();
     if (!ended_) inflateReset(&stream_);  // another gzip stream follows
+  }
+
+  /// Skips zeros, with which tapes and some tools fill up their last block; false at the end.
+  bool skip_zeros() {
+    for (;;) {
+      if (stream_.avail_in == 0) fill();
+      if (stream_.avail_in == 0) return false;
+      if (*stream_.next_in != 0) return true;
+      ++stream_.next_in;
+      --stream_.avail_in;
+    }
   }
 
   FilePiece rest_;

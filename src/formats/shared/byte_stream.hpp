@@ -33,7 +33,7 @@ struct FilePiece {
 
 enum class Deflate {
   kRaw,   ///< as in zip
-  kGzip,  ///< one or several consecutive gzip streams
+  kGzip,  ///< one or several consecutive gzip streams; zeros behind them are ignored
 };
 
 /// `piece.file` must outlive the streams.

@@ -29,6 +29,7 @@ class MappedSource final : public MatrixSource {
   }
 
   const MatrixInfo& info() const override { return info_; }
+  std::int64_t entries_of(RowRange range) const override { return source_->entries_of(range); }
   const RowSurvey* survey() const override { return nullptr; }  // digests are of other columns
   StringTable ids() const override { return source_->ids(); }
   StringTable terms() const override { return *terms_; }
@@ -76,6 +77,7 @@ class WidenedSource final : public MatrixSource {
   }
 
   const MatrixInfo& info() const override { return info_; }
+  std::int64_t entries_of(RowRange range) const override { return source_->entries_of(range); }
   const RowSurvey* survey() const override { return source_->survey(); }
   StringTable ids() const override { return source_->ids(); }
   StringTable terms() const override { return {}; }

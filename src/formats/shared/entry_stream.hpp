@@ -30,14 +30,12 @@ class EntryStream {
   virtual bool next(EntryBlock& out) = 0;
 };
 
-/// Entries that are in memory at once while they are sorted into rows: 12 bytes each.
-inline constexpr std::int64_t kMostEntries = (std::int64_t{1} << 30) / 12;
-
 /// Sorts entries into rows; duplicates stay in their order. `open` restarts the entries: they are
-/// read once to count them and once per `most_entries` of them.
+/// read once to count them and once per `most_entries` of them, of which 14 bytes each are in
+/// memory at once, and 8 bytes per row block. Throws Error (71) when a row block has more entries.
 std::unique_ptr<RowStream> rows_of_entries(MatrixInfo info,
                                            std::function<std::unique_ptr<EntryStream>()> open,
-                                           std::int64_t most_entries = kMostEntries);
+                                           std::int64_t most_entries);
 
 /// Throws Error (65) about the value of an entry that is not finite.
 [[noreturn]] void refuse_value(const std::string& where, double value);

@@ -5,22 +5,34 @@
 #include <span>
 
 #include "bulksim/core/error.hpp"
+#include "formats/shared/input_files.hpp"
 
 namespace bulksim {
 
 namespace {
 
-constexpr std::size_t kFirstBuffer = std::size_t{1} << 20;
-constexpr std::size_t kLongestLine = std::size_t{1} << 30;
+constexpr std::size_t kFirstBuffer = std::size_t{1} << 16;
+constexpr std::size_t kLongestLine = std::size_t{32} << 20;  // bounds the memory of a parser, too
+constexpr std::string_view kGzipSuffix = ".gz";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
 LineReader::LineReader(FileCalls& calls, const std::string& path)
-    : file_(File::open(calls, path, O_RDONLY)), buffer_(kFirstBuffer + kLinePadding) {
+    : file_(File::open_input(calls, path)), buffer_(kFirstBuffer + kLinePadding) {
   const FilePiece all{&file_, 0, file_.size()};
-  bytes_ = path.ends_with(".gz") ? inflated_bytes(all, Deflate::kGzip, "'" + path + "'")
-                                 : stored_bytes(all);
+  const std::string_view compression = compression_of(file_);
+  const auto fail = [&](const std::string& what) {
+    throw Error(ExitCode::kDataError, "'" + path + "' is " + what);
+  };
+  if (!path.ends_with(kGzipSuffix)) {
+    if (compression == "gzip") fail("compressed by gzip: add .gz to its name");
+    refuse_compressed(file_, path);
+    bytes_ = stored_bytes(all);
+  } else {
+    if (compression != "gzip") fail("not compressed by gzip: its name must not end in .gz");
+    bytes_ = inflated_bytes(all, Deflate::kGzip, "'" + path + "'");
+  }
 }
 
 std::optional<std::string_view> LineReader::next() {

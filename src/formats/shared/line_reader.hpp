@@ -28,7 +28,7 @@ class LineReader {
   LineReader& operator=(LineReader&&) = delete;
 
   /// The next line, valid until the next call; none at the end. Throws Error (65) for a line of
-  /// more than 1 GiB.
+  /// more than 32 MiB.
   std::optional<std::string_view> next();
   std::int64_t number() const { return number_; }  ///< of the last line, from 1
   /// "'items.jsonl', line 12", for errors about the last line.

@@ -6,6 +6,7 @@
 
 #include "bulksim/core/file.hpp"
 #include "bulksim/core/string_table.hpp"
+#include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 
@@ -43,6 +44,9 @@ enum class RowIds {
   kIgnore,  ///< they come from elsewhere
 };
 
+/// Bytes that an entry takes while a stream reads it, with its copies; rounded up.
+inline constexpr std::int64_t kBytesOfAnEntry = 32;
+
 /// How a stream is read; a format ignores options that do not apply to it.
 struct RowStreamOptions {
   VectorKeys keys = VectorKeys::kTerms;
@@ -50,9 +54,15 @@ struct RowStreamOptions {
   /// Terms in the order of the columns, and the file they are from; any other term is an Error.
   std::optional<StringTable> vocabulary = {};
   std::string vocabulary_path = {};
+  /// Of a row block, which must be in memory; more are an Error (71).
+  std::int64_t most_entries = (std::int64_t{1} << 31) / kBytesOfAnEntry;
 };
 
+/// Throws Error (71) when the entries of these rows of a file are more than `most`.
+void expect_to_fit(const std::string& path, RowRange rows, std::int64_t entries, std::int64_t most);
+
 /// The rows of a matrix that is read by ranges, one row block after the other.
-std::unique_ptr<RowStream> stream_of(std::unique_ptr<MatrixSource> source);
+std::unique_ptr<RowStream> stream_of(std::unique_ptr<MatrixSource> source,
+                                     std::int64_t most_entries);
 
 }  // namespace bulksim

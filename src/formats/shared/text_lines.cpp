@@ -17,6 +17,7 @@ StringTable read_lines(FileCalls& calls, const std::string& path) {
     };
     if (line->empty()) fail("is empty, but every line must be an id or a term");
     if (!simdjson::validate_utf8(*line)) fail("is not valid UTF-8");
+    if (line->find('\0') != std::string_view::npos) fail("contains a zero byte");
     const std::int64_t place = texts.insert(*line);
     if (place != lines.number() - 1) {
       fail("repeats '" + std::string(*line) + "' of line " + std::to_string(place + 1));

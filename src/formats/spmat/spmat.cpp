@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
+#include "formats/shared/input_files.hpp"
 
 namespace bulksim {
 
@@ -16,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "files are read as they are in memory");
 
 /// Columns are int32 in the file, so a wider matrix cannot be addressed.
-constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;
+constexpr std::int64_t kMostFileColumns = std::int64_t{1} << 31;
 
 struct SpmatHeader {
   std::int64_t rows = 0;
@@ -60,15 +61,10 @@ std::span<std::byte> writable_bytes(T& value) {
   return std::as_writable_bytes(std::span<T, 1>(&value, 1));
 }
 
-bool is_gzip(const SpmatHeader& header) {
-  return (header.rows & 0xFFFF) == 0x8B1F;
-}
-
 /// The fault of a file of `size` bytes that starts with `header`; empty when there is none.
 std::string header_fault(const SpmatHeader& header, std::int64_t size) {
   const auto expected = header.file_bytes();
-  if (expected == size && header.columns <= kMostColumns) return {};
-  if (is_gzip(header)) return "is compressed by gzip: decompress it first (gunzip)";
+  if (expected == size && header.columns <= kMostFileColumns) return {};
   if (header.byte_swapped().file_bytes() == size) {
     return "is byte-swapped (written on a big-endian machine): write it again as little-endian";
   }
@@ -78,8 +74,8 @@ std::string header_fault(const SpmatHeader& header, std::int64_t size) {
     return fault + ", which takes " + std::to_string(*expected) + " bytes, but the file has " +
            std::to_string(size);
   }
-  return fault + ", but columns are numbered in 32 bits (at most " + std::to_string(kMostColumns) +
-         ")";
+  return fault + ", but columns are numbered in 32 bits (at most " +
+         std::to_string(kMostFileColumns) + ")";
 }
 
 SpmatHeader read_header(const File& file, const std::string& name) {
@@ -92,8 +88,9 @@ SpmatHeader read_header(const File& file, const std::string& name) {
   }
   file.read(writable_bytes(header), 0);
   const std::string fault = header_fault(header, size);
-  if (!fault.empty()) throw Error(ExitCode::kDataError, "'" + name + "' " + fault);
-  return header;
+  if (fault.empty()) return header;
+  refuse_compressed(file, name);
+  throw Error(ExitCode::kDataError, "'" + name + "' " + fault);
 }
 
 class SpmatSource final : public MatrixSource {
@@ -105,10 +102,8 @@ class SpmatSource final : public MatrixSource {
     info_.rows = header_.rows;
     info_.columns = header_.columns;
     info_.nnz = header_.nnz;
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-    file_.read(writable_bytes(first), header_.offsets_at());
-    file_.read(writable_bytes(last), header_.columns_at() - 8);
+    const std::int64_t first = offset_of(0);
+    const std::int64_t last = offset_of(header_.rows);
     if (first != 0) fail("row_offsets begin with " + std::to_string(first) + " instead of 0");
     if (last != header_.nnz) {
       fail("row_offsets end with " + std::to_string(last) + " instead of the number of entries, " +
@@ -117,6 +112,13 @@ class SpmatSource final : public MatrixSource {
   }
 
   const MatrixInfo& info() const override { return info_; }
+
+  std::int64_t entries_of(RowRange range) const override {
+    const std::int64_t first = offset_of(range.begin);
+    const std::int64_t last = offset_of(range.end);
+    const bool good = 0 <= first && first <= last && last <= header_.nnz;
+    return good ? last - first : 0;  // `read` says what is wrong
+  }
 
   void read(RowRange range, CsrMatrix& out) const override {
     BULKSIM_EXPECT(0 <= range.begin && range.begin <= range.end && range.end <= header_.rows);
@@ -136,6 +138,12 @@ class SpmatSource final : public MatrixSource {
   StringTable terms() const override { return {}; }
 
  private:
+  std::int64_t offset_of(std::int64_t row) const {
+    std::int64_t value = 0;
+    file_.read(writable_bytes(value), header_.offsets_at() + 8 * row);
+    return value;
+  }
+
   /// Offsets of the range, from 0; returns the first entry of the range in the file.
   std::int64_t read_offsets(RowRange range, std::vector<std::int64_t>& offsets) const {
     offsets.resize(range.size() + 1);
@@ -214,13 +222,13 @@ SpmatHeader header_of(const std::vector<std::int64_t>& row_offsets, std::int64_t
 
 std::unique_ptr<MatrixSource> open_spmat(FileCalls& calls, const std::string& path,
                                          const std::string& name) {
-  return std::make_unique<SpmatSource>(File::open(calls, path, O_RDONLY), name);
+  return std::make_unique<SpmatSource>(File::open_input(calls, path), name);
 }
 
 SpmatWriter::SpmatWriter(FileCalls& calls, std::string path, std::int64_t columns,
                          std::vector<std::int64_t> row_offsets)
     : columns_(columns), row_offsets_(std::move(row_offsets)), staged_(calls, std::move(path)) {
-  BULKSIM_EXPECT(!row_offsets_.empty() && row_offsets_.front() == 0 && columns <= kMostColumns);
+  BULKSIM_EXPECT(!row_offsets_.empty() && row_offsets_.front() == 0 && columns <= kMostFileColumns);
 }
 
 void SpmatWriter::append(CsrView rows) {

@@ -16,8 +16,6 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kMostColumns = std::int64_t{1} << 32;
-
 class BlockSparseStore final : public MatrixSource {
  public:
   BlockSparseStore(File file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
@@ -36,6 +34,14 @@ class BlockSparseStore final : public MatrixSource {
   }
 
   const MatrixInfo& info() const override { return info_; }
+  std::int64_t entries_of(RowRange range) const override {
+    std::int64_t sum = 0;
+    for (std::int64_t block = range.begin / kRowBlockRows; block * kRowBlockRows < range.end;
+         ++block) {
+      sum += survey_.row_block_nnz[block];
+    }
+    return sum;
+  }
   const RowSurvey* survey() const override { return &survey_; }
   StoreSizes sizes() const { return sizes_of(header_); }
   StringTable ids() const override { return read_texts(StoreArray::kIdOffsets, info_.rows); }
@@ -64,6 +70,7 @@ class BlockSparseStore final : public MatrixSource {
     const auto bytes = std::as_writable_bytes(std::span(&header_, 1));
     if (size >= std::int64_t{sizeof header_}) file_.read(bytes, 0);
     if (size < std::int64_t{sizeof header_} || header_.magic != kStoreMagic) {
+      refuse_compressed(file_, name_);
       throw Error(ExitCode::kDataError,
                   "'" + name_ + "' is not a store: import a matrix first (bulksim import)");
     }
@@ -197,12 +204,12 @@ bool is_block_sparse_store(FileCalls& calls, const std::string& path) {
 }
 
 StoreSizes read_store_sizes(FileCalls& calls, const std::string& path) {
-  return BlockSparseStore(File::open(calls, path, O_RDONLY), path).sizes();
+  return BlockSparseStore(File::open_input(calls, path), path).sizes();
 }
 
 std::unique_ptr<MatrixSource> open_block_sparse_store(FileCalls& calls, const std::string& path,
                                                       const std::string& name) {
-  return std::make_unique<BlockSparseStore>(File::open(calls, path, O_RDONLY), name);
+  return std::make_unique<BlockSparseStore>(File::open_input(calls, path), name);
 }
 
 }  // namespace bulksim

@@ -21,8 +21,11 @@ class GroupedSource final : public MatrixSource {
   }
 
   const MatrixInfo& info() const override { return info_; }
+  std::int64_t entries_of(RowRange range) const override {
+    return source_.entries_of(rows_of(range));
+  }
   void read(RowRange range, CsrMatrix& out) const override {
-    const RowRange rows{range.begin * stride_, std::min(range.end * stride_, source_.info().rows)};
+    const RowRange rows = rows_of(range);
     CsrMatrix matrix;
     source_.read(rows, matrix);
     canonicalize(matrix, Irregular::kAccept, source_.info().path, rows.begin);
@@ -34,6 +37,10 @@ class GroupedSource final : public MatrixSource {
   StringTable terms() const override { return {}; }
 
  private:
+  RowRange rows_of(RowRange groups) const {
+    return {groups.begin * stride_, std::min(groups.end * stride_, source_.info().rows)};
+  }
+
   const MatrixSource& source_;
   std::int64_t columns_;
   std::int64_t stride_;

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "bulksim/core/error.hpp"
+#include "core/files/stoppable_calls.hpp"
+#include "core/run/memory.hpp"
 #include "core/run/phase_timer.hpp"
 #include "core/run/stop_request.hpp"
 #include "core/text/format_text.hpp"
 #include "formats/format_table.hpp"
+#include "formats/shared/input_files.hpp"
 #include "formats/shared/text_lines.hpp"
 #include "job/input/row_ids.hpp"
 
@@ -38,10 +41,24 @@ class ImportProgress {
   double shown_ = 0.0;
 };
 
+/// Names files of a folder that are not read: their rows may be missed.
+void warn_of_other_files(FileCalls& calls, const std::string& folder, Log& log) {
+  const InputFormat& format = format_of(calls, folder);
+  std::vector<std::string> names = visible_names(calls, folder);
+  std::erase_if(names, [&](const std::string& name) { return has_suffix(name, format.suffixes); });
+  if (names.empty()) return;
+  std::string text = "'" + names.front() + "'";
+  if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
+  log.warning("not_read", "the folder '" + folder + "' also contains " + text +
+                              ": only files whose names end in " + format.suffix_text() +
+                              " are read");
+}
+
 RowStreamOptions stream_options(FileCalls& calls, const ImportOptions& options) {
   RowStreamOptions stream;
   stream.keys = options.keys;
   stream.ids = options.ids.empty() ? RowIds::kRead : RowIds::kIgnore;
+  stream.most_entries = options.memory.value_or(memory_share()) / kBytesOfAnEntry;
   if (!options.vocabulary.empty() && options.keys == VectorKeys::kTerms) {
     stream.vocabulary = read_lines(calls, options.vocabulary);
     stream.vocabulary_path = options.vocabulary;
@@ -80,18 +97,20 @@ ImportReport import_matrix(FileCalls& calls, const std::string& source, const st
                            const ImportOptions& options, Log& log) {
   const Stopwatch watch;
   ImportProgress progress(log, source);
-  const auto stream = open_rows(calls, source, stream_options(calls, options));
+  StoppableCalls inputs(calls, options.stop);
+  const auto stream = open_rows(inputs, source, stream_options(inputs, options));
+  if (leads_to_directory(calls, source)) warn_of_other_files(calls, source, log);
   make_directories(calls, parent_of(store));
   StoreWriter writer(calls, store);
   ImportReport report;
   for (CsrMatrix rows; stream->next(rows);) {
-    kOnlySignals.check();
+    options.stop.check();
     report.counts += canonicalize(rows, options.irregular, source, writer.rows());
     report.longest_row = std::max(report.longest_row, longest_row(rows.view()));
     writer.append(rows.view());
     progress.show(writer.rows(), stream->progress());
   }
-  StoreInfo store_info = info_of(calls, options, *stream);
+  StoreInfo store_info = info_of(inputs, options, *stream);
   store_info.counts = report.counts;
   report.sizes = writer.finish(store_info);
   report.source = stream->info();

@@ -7,6 +7,7 @@
 
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
+#include "core/files/stoppable_calls.hpp"
 #include "core/run/stop_request.hpp"
 #include "formats/format_table.hpp"
 #include "formats/shared/input_files.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 void hash_file(FileCalls& calls, const std::string& path, Hasher& hasher) {
-  const File file = File::open(calls, path, O_RDONLY);
+  const File file = File::open_input(calls, path);
   const std::int64_t size = file.size();
   std::vector<std::byte> block;
   for (std::int64_t at = 0; at < size; at += block.size()) {
@@ -61,7 +62,8 @@ Digest digest_of_source(FileCalls& calls, const std::string& path, const ImportO
 std::string prepare_input(FileCalls& calls, const std::string& path, const std::string& folder,
                           const ImportOptions& options, Log& log) {
   if (format_of(calls, path).is_read_by_ranges()) return path;
-  const std::string store = folder + "/" + digest_of_source(calls, path, options).hex() + ".h5";
+  StoppableCalls inputs(calls, options.stop);
+  const std::string store = folder + "/" + digest_of_source(inputs, path, options).hex() + ".h5";
   if (exists(calls, store)) {
     log.info("import", "'" + path + "' was imported before: its rows are read from '" + store + "'",
              {{"store", store}});

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "bulksim/core/error.hpp"
@@ -9,14 +11,29 @@ namespace bulksim {
 
 namespace {
 
+constexpr int kMostBits = 30;  // of a quantized value, which has 32 with its sign
+
 JsonArray range_json(RowRange range) {
   JsonArray json;
   json.add(range.begin).add(range.end);
   return json;
 }
 
+/// Throws unless a number of a plan is possible.
+void require(bool possible, const std::string& key) {
+  if (!possible) throw Error(ExitCode::kDataError, "'" + key + "' is out of range");
+}
+
+std::int64_t integer_in(const JsonReader& json, const std::string& key, std::int64_t least,
+                        std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  const std::int64_t number = json.integer(key);
+  require(least <= number && number <= most, key);
+  return number;
+}
+
 RowRange range_in(const JsonReader& json, const std::string& key) {
-  return {json.integer(key + "/0"), json.integer(key + "/1")};
+  const std::int64_t begin = integer_in(json, key + "/0", 0);
+  return {begin, integer_in(json, key + "/1", begin)};
 }
 
 JsonObject side_json(std::int64_t rows, const Digest& content, const std::optional<IdInfo>& ids) {
@@ -49,10 +66,12 @@ PairFilterSpec filter_in(const JsonReader& json) {
   }
   if (json.has("pairs/below")) filter.below = static_cast<float>(json.number("pairs/below"));
   filter.nonzero_only = json.boolean("pairs/nonzero_only");
-  filter.partners = static_cast<Partners>(json.integer("pairs/partners"));
+  filter.partners = static_cast<Partners>(
+      integer_in(json, "pairs/partners", 0, static_cast<int>(Partners::kNotEarlier)));
   filter.mirrored = json.boolean("pairs/mirrored");
-  filter.keep = static_cast<Keep>(json.integer("pairs/keep"));
-  filter.count = json.integer("pairs/count");
+  filter.keep =
+      static_cast<Keep>(integer_in(json, "pairs/keep", 0, static_cast<int>(Keep::kSample)));
+  filter.count = integer_in(json, "pairs/count", 0);
   filter.seed = json.unsigned_integer("pairs/seed");
   filter.queries = range_in(json, "pairs/queries");
   filter.items = range_in(json, "pairs/items");
@@ -71,14 +90,42 @@ JsonObject selection_json(const TileSelection& selection) {
 TileSelection selection_in(const JsonReader& json) {
   const bool by_mass = json.text("selection/by") == "mass";
   return {{by_mass ? SelectBy::kMass : SelectBy::kShare, json.number("selection/bound")},
-          json.integer("selection/stride"),
+          integer_in(json, "selection/stride", 1),
           json.number("selection/softmax_scale")};
 }
 
 std::optional<IdInfo> ids_in(const JsonReader& json, const std::string& side) {
   if (!json.has(side + "/ids")) return std::nullopt;
   return IdInfo{Digest::from_hex(json.text(side + "/ids/digest")),
-                json.integer(side + "/ids/bytes")};
+                integer_in(json, side + "/ids/bytes", 0)};
+}
+
+/// A tile is not empty, and no larger than the matrix; cells and bytes can be counted.
+TileGrid grid_in(const JsonReader& json) {
+  const auto extent = [&](const std::string& side) { return integer_in(json, side + "/rows", 0); };
+  const MatrixShape shape{extent("queries"), extent("items")};
+  std::int64_t bytes = 0;
+  require(!__builtin_mul_overflow(shape.queries, shape.items, &bytes) &&
+              !__builtin_mul_overflow(bytes, std::int64_t{8}, &bytes),
+          "rows");
+  const auto most = [](std::int64_t rows) { return std::max<std::int64_t>(rows, 1); };
+  return {shape,
+          {integer_in(json, "tile/queries", 1, most(shape.queries)),
+           integer_in(json, "tile/items", 1, most(shape.items))}};
+}
+
+/// The parts follow each other from the first column of tiles to the last.
+std::vector<RowRange> parts_in(const JsonReader& json, const TileGrid& grid) {
+  std::vector<RowRange> parts;
+  std::int64_t column = 0;
+  for (std::int64_t part = 0; part < json.size("parts"); ++part) {
+    const std::string key = "parts/" + std::to_string(part);
+    parts.push_back(range_in(json, key));
+    require(parts.back().begin == column && !parts.back().empty(), key);
+    column = parts.back().end;
+  }
+  require(column == (grid.count() == 0 ? 0 : grid.columns()), "parts");
+  return parts;
 }
 
 const char* bits_key(int arithmetic_version) {
@@ -87,25 +134,23 @@ const char* bits_key(int arithmetic_version) {
 
 Plan plan_in(const JsonReader& json) {
   Plan plan;
-  plan.arithmetic_version = static_cast<int>(json.integer("arithmetic_version"));
-  if (plan.arithmetic_version != kOldArithmeticVersion &&
-      plan.arithmetic_version != kArithmeticVersion) {
+  const std::int64_t version = json.integer("arithmetic_version");
+  if (version != kOldArithmeticVersion && version != kArithmeticVersion) {
     throw Error(ExitCode::kDataError,
-                "arithmetic version " + std::to_string(plan.arithmetic_version) + " is unknown");
+                "arithmetic version " + std::to_string(version) + " is unknown");
   }
+  plan.arithmetic_version = static_cast<int>(version);
   plan.queries = Digest::from_hex(json.text("queries/content"));
   plan.items = Digest::from_hex(json.text("items/content"));
-  plan.columns = json.integer("columns");
-  plan.grid = TileGrid({json.integer("queries/rows"), json.integer("items/rows")},
-                       {json.integer("tile/queries"), json.integer("tile/items")});
-  const std::int64_t parts = json.size("parts");
-  for (std::int64_t part = 0; part < parts; ++part)
-    plan.parts.push_back(range_in(json, "parts/" + std::to_string(part)));
-  plan.arithmetic.bits = static_cast<int>(json.integer(bits_key(plan.arithmetic_version)));
+  plan.columns = integer_in(json, "columns", 0, kMostColumns);
+  plan.grid = grid_in(json);
+  plan.parts = parts_in(json, plan.grid);
+  plan.arithmetic.bits =
+      static_cast<int>(integer_in(json, bits_key(plan.arithmetic_version), 1, kMostBits));
   if (json.text("metric") == "dot") plan.arithmetic.metric = Metric::kDot;
   if (json.text("dtype") == "float16") plan.value_type = ValueType::kFloat16;
   plan.error_bound = json.number("error_bound");
-  plan.nan_cells = json.integer("nan_cells");
+  plan.nan_cells = integer_in(json, "nan_cells", 0);
   if (json.text("zero_rows") == "nan") plan.zero_rows = ZeroRows::kNan;
   if (json.has("pairs")) plan.filter = filter_in(json);
   if (json.text("mode") == "blocks") plan.mode = Mode::kBlocks;

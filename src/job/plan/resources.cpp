@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <span>
 #include <sstream>
 #include <string>
@@ -14,44 +13,11 @@
 
 #include "bulksim/core/types.hpp"
 #include "core/run/host.hpp"
+#include "core/run/memory.hpp"
 
 namespace bulksim {
 
 namespace {
-
-constexpr double kShareOfMemory = 0.7;
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
-
-/// "Name:   123 kB" in a file of /proc, in bytes.
-std::int64_t proc_bytes(const std::string& file, const std::string& name) {
-  std::ifstream in(file);
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.rfind(name + ":", 0) != 0) continue;
-    return std::stoll(line.substr(name.size() + 1)) * 1024;
-  }
-  return 0;
-}
-
-/// The number at the start of a file, or nothing ("max", or no such file).
-std::optional<std::int64_t> number_in(const std::string& file) {
-  std::ifstream in(file);
-  std::int64_t value = 0;
-  if (in >> value) return value;
-  return std::nullopt;
-}
-
-/// Memory that the control group still allows; version 2, then version 1.
-std::int64_t cgroup_memory_left() {
-  const std::string root = "/sys/fs/cgroup/";
-  for (const auto& [limit, used] :
-       {std::pair{"memory.max", "memory.current"},
-        std::pair{"memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"}}) {
-    const auto most = number_in(root + limit);
-    if (most && *most < kUnlimited / 2) return *most - number_in(root + used).value_or(0);
-  }
-  return kUnlimited;
-}
 
 /// Cores that the quota of the control group allows.
 int cgroup_cores() {
@@ -112,17 +78,10 @@ RankResources survey_resources(std::optional<int> threads, std::optional<std::in
   RankResources resources;
   resources.cores = std::min(mine.cores, cgroup_cores());
   resources.threads = threads.value_or(std::max(1, resources.cores / same_mask));
-  resources.held = proc_bytes("/proc/self/status", "VmRSS");
+  resources.held = resident_memory();
   resources.peak = peak_memory();
-  const std::int64_t available =
-      std::min(proc_bytes("/proc/meminfo", "MemAvailable"), cgroup_memory_left());
-  resources.memory = memory.value_or(static_cast<std::int64_t>(
-      kShareOfMemory * static_cast<double>(available) / static_cast<double>(same_host)));
+  resources.memory = memory.value_or(memory_share() / same_host);
   return resources;
-}
-
-std::int64_t peak_memory() {
-  return proc_bytes("/proc/self/status", "VmHWM");
 }
 
 }  // namespace bulksim

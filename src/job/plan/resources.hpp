@@ -24,7 +24,4 @@ struct RankResources {
 RankResources survey_resources(std::optional<int> threads, std::optional<std::int64_t> memory,
                                Communicator& comm);
 
-/// Largest resident memory of this process so far, in bytes.
-std::int64_t peak_memory();
-
 }  // namespace bulksim

@@ -1,5 +1,6 @@
 #include "job/publish/pair_size.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -12,18 +13,23 @@ namespace bulksim {
 
 namespace {
 
-/// Lines of two row numbers, or ids, and a score.
+/// Lines of two row numbers, or ids of average length, and a score.
 PairResultSize size_of_text(const Plan& plan, std::int64_t pairs) {
   constexpr std::int64_t kLeastLine = 4;     // two tabs, a digit and the end of the line
   constexpr std::int64_t kMostOfScore = 18;  // two tabs, "-1.23456789e-05" and the end of the line
-  const auto most_of_name = [](std::int64_t rows, const std::optional<IdInfo>& ids) {
-    return ids ? ids->width : std::ssize(std::to_string(rows));
+  const auto name = [](std::int64_t rows, const std::optional<IdInfo>& ids) {
+    return ids ? divide_up(ids->bytes, std::max<std::int64_t>(rows, 1))
+               : std::ssize(std::to_string(rows));
   };
   const MatrixShape shape = plan.grid.shape();
-  const std::int64_t most = most_of_name(shape.queries, plan.query_ids) +
-                            most_of_name(shape.items, plan.item_ids) + kMostOfScore;
-  const auto header = std::ssize(std::string_view(kPairTextHeader));
+  const std::int64_t most =
+      name(shape.queries, plan.query_ids) + name(shape.items, plan.item_ids) + kMostOfScore;
+  const auto header = std::ssize(tsv_header(false, false));
   return {header + kLeastLine * pairs, header + most * pairs};
+}
+
+bool is_text(std::optional<FileForm> form) {
+  return form == FileForm::kTsv || form == FileForm::kTrec;
 }
 
 /// scipy has indices and indptr of the same type.
@@ -38,7 +44,7 @@ std::int64_t bytes_of_npz(const Plan& plan, const std::vector<std::int64_t>& row
 
 PairResultSize pair_result_size(const Plan& plan, const std::vector<std::int64_t>& row_offsets,
                                 std::optional<FileForm> form) {
-  if (form == FileForm::kTsv) return size_of_text(plan, row_offsets.back());
+  if (is_text(form)) return size_of_text(plan, row_offsets.back());
   const std::int64_t bytes = form == FileForm::kNpz
                                  ? bytes_of_npz(plan, row_offsets)
                                  : pair_result_bytes(plan, row_offsets) + id_bytes(plan);
@@ -46,7 +52,7 @@ PairResultSize pair_result_size(const Plan& plan, const std::vector<std::int64_t
 }
 
 std::int64_t bytes_of_a_pair(const Plan& plan, std::optional<FileForm> form) {
-  return form == FileForm::kTsv ? size_of_text(plan, 1).least - size_of_text(plan, 0).least : 8;
+  return is_text(form) ? size_of_text(plan, 1).least - size_of_text(plan, 0).least : 8;
 }
 
 }  // namespace bulksim

@@ -252,11 +252,11 @@ std::string PairsRun::merge(const PairSegments& segments,
     }
     progress.add(write.bytes);
   });
-  return publish_pairs(
-      *session_.directory,
-      {plan(), segments, row_offsets, [&] { return reread_result_ids(session_); },
-       [&] { return session_.report.to_json(session_.timer); }, session_.still_ours()},
-      *calls);
+  return publish_pairs(*session_.directory,
+                       {plan(), segments, row_offsets, [&] { return reread_result_ids(session_); },
+                        [&] { return session_.report.to_json(session_.timer); },
+                        session_.still_ours(), text_of_result()},
+                       *calls, session_.context.log);
 }
 
 }  // namespace

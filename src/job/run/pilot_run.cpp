@@ -143,9 +143,8 @@ struct PairSeconds {
 class MergedRows {
  public:
   MergedRows(const File& file, std::optional<FileForm> form) : out_(file, 0) {
-    if (form != FileForm::kTsv) return;
-    lines_.emplace(PairText::kTsv, ResultIds{},
-                   [this](std::string_view line) { out_.append(line); });
+    if (form != FileForm::kTsv && form != FileForm::kTrec) return;
+    lines_.emplace(PairText{}, ResultIds{}, [this](std::string_view line) { out_.append(line); });
   }
 
   void append(std::int64_t query, std::span<const std::int64_t> items,

@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "comm/collective_error.hpp"
+#include "core/files/stoppable_calls.hpp"
 #include "core/text/format_text.hpp"
 #include "formats/format_table.hpp"
 #include "formats/shared/text_lines.hpp"
+#include "job/input/guarded_source.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/row_ids.hpp"
-#include "job/input/stoppable_source.hpp"
 #include "job/plan/error_bound.hpp"
 #include "job/run/tile_selection.hpp"
 
@@ -31,7 +32,8 @@ PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_
   run_collectively(comm, [&] {
     if (comm.rank() != 0) return;
     const auto prepare = [&](const std::string& path, const std::string& ids) {
-      const ImportOptions options{config.keys, config.irregular, "", ids};
+      const ImportOptions options{config.keys, config.irregular, "",
+                                  ids,         config.memory,    context.stop};
       return prepare_input(context.calls, path, import_folder, options, context.log);
     };
     paths.items = prepare(config.items, config.item_ids);
@@ -43,7 +45,8 @@ PreparedPaths prepare_inputs(const JobConfig& config, const std::string& import_
   return paths;
 }
 
-SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobContext context) {
+SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, std::int64_t memory,
+                       JobContext context) {
   SourcePair inputs;
   run_collectively(context.mpi.world(), [&] {
     inputs.items = open_input(context.calls, paths.items, config.items, config.irregular);
@@ -51,11 +54,12 @@ SourcePair open_inputs(const JobConfig& config, const PreparedPaths& paths, JobC
         open_input(context.calls, paths.queries, config.query_path(), config.irregular);
     std::optional<NamedVocabulary> vocabulary;
     if (!config.vocabulary.empty()) {
-      vocabulary = {read_lines(context.calls, config.vocabulary), config.vocabulary};
+      StoppableCalls calls(context.calls, context.stop);
+      vocabulary = {read_lines(calls, config.vocabulary), config.vocabulary};
     }
     inputs = match_columns(std::move(inputs), vocabulary);
-    inputs.items = stoppable(std::move(inputs.items), context.stop);
-    inputs.queries = stoppable(std::move(inputs.queries), context.stop);
+    inputs.items = guarded(std::move(inputs.items), context.stop, memory);
+    inputs.queries = guarded(std::move(inputs.queries), context.stop, memory);
   });
   return inputs;
 }
@@ -67,10 +71,11 @@ Plan agree_on_plan(const JobConfig& config, const SourcePair& inputs, Surveys& s
   std::string text;
   run_collectively(comm, [&] {
     if (comm.rank() != 0) return;
-    surveys.items.ids = survey_ids(context.calls, *inputs.items, config.item_ids);
+    StoppableCalls calls(context.calls, context.stop);
+    surveys.items.ids = survey_ids(calls, *inputs.items, config.item_ids);
     surveys.queries.ids = config.queries.empty()
                               ? surveys.items.ids
-                              : survey_ids(context.calls, *inputs.queries, config.query_ids);
+                              : survey_ids(calls, *inputs.queries, config.query_ids);
     text = make_plan(config, surveys).to_json();
   });
   return Plan::from_json(broadcast_text(comm, text));
@@ -157,7 +162,8 @@ RunSetup set_up_run(const JobConfig& config, const std::string& import_folder, J
   timer.begin("import");
   const PreparedPaths paths = prepare_inputs(config, import_folder, context);
   timer.begin("survey");
-  setup.inputs = open_inputs(config, paths, context);
+  const std::int64_t memory = survey_resources(config.threads, config.memory, comm).memory;
+  setup.inputs = open_inputs(config, paths, memory, context);
   setup.surveys = survey_inputs(*setup.inputs.queries, *setup.inputs.items, config.irregular, comm,
                                 config.metric);
   timer.begin("plan");

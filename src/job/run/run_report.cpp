@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/run/memory.hpp"
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
 #include "job/plan/resources.hpp"

@@ -125,10 +125,11 @@ BlockMap estimate_blocks(const JobConfig& config, const RunSetup& setup, std::in
   const std::int64_t columns = setup.plan.columns;
   JobConfig group_config;
   run_collectively(comm, [&] {
-    if (columns > std::numeric_limits<Column>::max() / stride) {
-      throw Error(
-          ExitCode::kUsage,
-          std::to_string(columns) + " columns are too many for --stride " + std::to_string(stride));
+    if (columns > kMostColumns / stride) {
+      throw Error(ExitCode::kUsage, std::to_string(columns) +
+                                        " columns are too many for --stride " +
+                                        std::to_string(stride) + " (at most " +
+                                        std::to_string(kMostColumns / stride) + ")");
     }
     group_config = config_of_groups(config, setup.plan, stride);
     groups.inputs.queries = grouped(*setup.inputs.queries, columns, stride, GroupOrder::kReversed);

@@ -6,8 +6,10 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/process_folder.hpp"
+#include "core/run/memory.hpp"
 #include "core/text/json.hpp"
 #include "formats/shared/text_lines.hpp"
+#include "job/input/guarded_source.hpp"
 #include "job/input/open_input.hpp"
 #include "job/input/row_ids.hpp"
 #include "job/verify/verification.hpp"
@@ -55,8 +57,9 @@ SourcePair open_against(FileCalls& calls, const VerifyOptions& options, const st
                         Log& log) {
   const auto open = [&](const std::string& path) {
     const ImportOptions import{options.against.keys, Irregular::kAccept, "", ""};
-    return open_input(calls, prepare_input(calls, path, folder, import, log), path,
-                      Irregular::kAccept);
+    auto source = open_input(calls, prepare_input(calls, path, folder, import, log), path,
+                             Irregular::kAccept);
+    return guarded(std::move(source), kOnlySignals, memory_share());
   };
   const std::string& queries =
       options.against_queries.empty() ? options.against_items : options.against_queries;
@@ -86,6 +89,7 @@ Verdict verify(FileCalls& calls, const VerifyOptions& options, Log& log) {
   Verdict verdict;
   const std::string folder = version_folder(calls, options.path);
   verdict.path = folder.empty() ? options.path : folder;
+  if (folder.empty()) File::open_input(calls, options.path);  // HDF5 would wait for a pipe
   if (folder.empty() && is_pair_result(calls, options.path)) {
     verdict.files = 1;
     if (options.depth != VerifyDepth::kQuick) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 
 #include "bulksim/core/error.hpp"
 #include "core/crc.hpp"
@@ -45,12 +46,17 @@ Digest digest_of_file(const File& file, std::int64_t at, std::int64_t bytes) {
   return hasher.digest();
 }
 
+/// Whether a segment of this tile may have that many rows: those of the tile, or its columns too.
+bool is_row_count(std::int64_t rows, TileId tile, const TileGrid& grid) {
+  const std::int64_t queries = grid.queries(tile.row).size();
+  return rows == queries || rows == queries + grid.items(tile.column).size();
+}
+
 bool is_header(const SegmentHeader& header, const Digest& plan, const TileGrid& grid) {
   return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
          header.crc == crc_of_record(header) && header.plan == plan.low && header.tile >= 0 &&
-         header.tile < grid.count() && header.rows >= 0 && header.pairs >= 0 &&
-         header.rows <= grid.tile().queries + grid.tile().items &&
-         header.pairs <= 2 * grid.tile().cells();
+         header.tile < grid.count() && is_row_count(header.rows, grid.id(header.tile), grid) &&
+         header.pairs >= 0 && header.pairs <= 2 * grid.tile().cells();
 }
 
 /// Calls `visit` with the header of each segment and the offset of its counts. A torn header hides
@@ -168,9 +174,12 @@ void PairSegments::scan(std::size_t file, const Digest& plan, const TileGrid& gr
   for_each_segment(files_[file], plan, grid, [&](const SegmentHeader& header, std::int64_t at) {
     kOnlySignals.check();
     const std::int64_t bytes = body_bytes(header.rows, header.pairs);
-    if (digest_of_file(files_[file], at, bytes) == Digest{header.digest_high, header.digest_low}) {
-      places_[header.tile] = {file, at, header.rows, header.pairs};
-    }
+    const Digest digest{header.digest_high, header.digest_low};
+    if (digest_of_file(files_[file], at, bytes) != digest) return;
+    const PairSegmentPlace place{file, at, header.rows, header.pairs};
+    const auto counts = counts_at(place);
+    const auto pairs = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    if (pairs == header.pairs) places_[header.tile] = place;
   });
 }
 
@@ -182,7 +191,10 @@ std::int64_t PairSegments::pairs() const {
 }
 
 std::vector<std::uint32_t> PairSegments::counts(std::int64_t tile) const {
-  const PairSegmentPlace& segment = place(tile);
+  return counts_at(place(tile));
+}
+
+std::vector<std::uint32_t> PairSegments::counts_at(const PairSegmentPlace& segment) const {
   std::vector<std::uint32_t> counts(std::max<std::int64_t>(segment.rows, 0));
   if (!counts.empty()) {
     files_[segment.file].read(std::as_writable_bytes(std::span(counts)), segment.at);

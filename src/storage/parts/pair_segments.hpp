@@ -72,7 +72,7 @@ std::set<std::int64_t> tiles_with_segments(FileCalls& calls, const std::vector<s
 /// The segments of all files of a plan, by tile number.
 class PairSegments {
  public:
-  /// Reads all files; segments with a wrong checksum are ignored.
+  /// Reads all files; segments with a wrong checksum, or whose counts do not add up, are ignored.
   PairSegments(FileCalls& calls, const std::vector<std::string>& paths, const Digest& plan,
                const TileGrid& grid);
 
@@ -86,6 +86,7 @@ class PairSegments {
 
  private:
   void scan(std::size_t file, const Digest& plan, const TileGrid& grid);
+  std::vector<std::uint32_t> counts_at(const PairSegmentPlace& segment) const;
 
   std::vector<File> files_;
   std::vector<PairSegmentPlace> places_;  // by tile; rows = -1: no segment

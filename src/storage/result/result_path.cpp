@@ -25,6 +25,12 @@ std::string_view ending_of(std::string_view path) {
   return has_ending ? name.substr(dot) : std::string_view();
 }
 
+/// The same path; HDF5 would wait for the writer of a pipe.
+std::string file_at(FileCalls& calls, const std::string& path) {
+  File::open_input(calls, path);
+  return path;
+}
+
 }  // namespace
 
 std::string work_folder_of_file(const std::string& output) {
@@ -52,10 +58,10 @@ void require_known_ending(const std::string& path) {
 
 std::string find_result(FileCalls& calls, const std::string& path) {
   if (!exists(calls, path)) throw Error(ExitCode::kNoInput, "there is no result '" + path + "'");
-  std::string place = real_path(calls, path);
-  if (!is_directory(calls, place)) return place;
+  const std::string place = real_path(calls, path);
+  if (!is_directory(calls, place)) return file_at(calls, place);
   for (const char* name : {"/CURRENT/similarity.h5", "/similarity.h5"}) {
-    if (exists(calls, place + name)) return real_path(calls, place + name);
+    if (exists(calls, place + name)) return file_at(calls, real_path(calls, place + name));
   }
   throw Error(ExitCode::kNoInput, "the folder '" + path +
                                       "' contains no finished result (neither CURRENT nor "

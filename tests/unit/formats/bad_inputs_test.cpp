@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "support/npz_support.hpp"
@@ -132,7 +133,9 @@ std::vector<BadInput> bad_jsonls() {
       {"null_vector.jsonl", second("{\"id\":2,\"vector\":null}"), "null"},
       {"dense.jsonl", second("{\"id\":2,\"vector\":[0.1,0.2]}"), "dense"},
       {"utf8.jsonl", second("{\"id\":2,\"vector\":{\"\xff\":1}}"), "UTF-8"},
-      {"gzip.jsonl.gz", "no gzip at all", "decompressed"},
+      {"gzip.jsonl.gz", "no gzip at all", "not compressed by gzip"},
+      {"empty.jsonl", "", "no vector"},
+      {"zero.jsonl", second("{\"id\":\"a\\u0000\",\"vector\":{}}"), "zero byte"},
   };
 }
 
@@ -190,6 +193,75 @@ TEST_F(BadInputs, EveryBadNpzIsRefusedWithItsMessage) {
 TEST_F(BadInputs, EveryBadJsonlIsRefusedWithItsMessage) {
   for (const BadInput& bad : bad_jsonls())
     expect_refused(bad);
+}
+
+TEST_F(BadInputs, ARowThatDoesNotFitIntoMemoryIsRefusedBeforeItIsRead) {
+  const std::int64_t nnz = std::int64_t{1} << 30;
+  std::string head;
+  for (const std::int64_t number : {std::int64_t{1}, std::int64_t{10}, nnz, std::int64_t{0}, nnz})
+    put_bytes(head, number);
+  write_file(folder_ / "long.csr", head);
+  std::filesystem::resize_file(folder_ / "long.csr", head.size() + 8 * nnz);  // a hole
+
+  for (const std::string words :
+       {"compute long.csr -o out --memory 200M", "plan long.csr -o out --memory 200M"}) {
+    EXPECT_EQ(run(words), 71) << words;
+    const std::string error = read_file(folder_ / "err.txt");
+    EXPECT_NE(error.find("'long.csr', rows 0 to 0"), std::string::npos) << error;
+    EXPECT_NE(error.find("1073741824 entries"), std::string::npos) << error;
+  }
+}
+
+TEST_F(BadInputs, TheLargestColumnNumberWorksInEveryMode) {
+  write_file(folder_ / "m.jsonl",
+             "{\"id\":\"a\",\"vector\":{\"5\":1,\"4294967295\":2}}\n"
+             "{\"id\":\"b\",\"vector\":{\"4294967295\":2}}\n");
+  ASSERT_EQ(run("import m.jsonl --keys index -o m.h5 -q"), 0);
+
+  for (const std::string options : {"-t 0.1", "-k 2", "--nonzero"}) {
+    EXPECT_EQ(run("compute m.h5 -q -o pairs.tsv " + options), 0) << read_file(folder_ / "err.txt");
+    EXPECT_NE(read_file(folder_ / "pairs.tsv").find("a\tb\t0.8944271"), std::string::npos)
+        << options << ": " << read_file(folder_ / "pairs.tsv");
+  }
+  for (const std::string words :
+       {"plan m.h5 -o out", "compute m.h5 -o out -q", "verify out --against m.h5",
+        "compute m.h5 -o map -q --mode blocks"}) {
+    EXPECT_EQ(run(words), 0) << words << ": " << read_file(folder_ / "err.txt");
+  }
+  EXPECT_EQ(run("estimate m.h5"), 64);
+  EXPECT_NE(read_file(folder_ / "err.txt").find("at most 536870912"), std::string::npos);
+}
+
+TEST_F(BadInputs, ThePathMayContainAnyBytes) {
+  const std::string name = "in\xff.csr";
+  write_csr(folder_ / name, matrix_of(5, {{{1, 1.0}}, {{2, 1.0}}}));
+
+  const std::vector<std::string> commands{"compute " + name + " -o out",
+                                          "compute " + name + " -o one.h5",
+                                          "compute " + name + " -t 0.5 -o pairs",
+                                          "plan --json " + name + " -o out",
+                                          "import " + name + " -o store.h5 --json",
+                                          "show --json " + name,
+                                          "report out",
+                                          "verify out",
+                                          "status out"};
+  for (const std::string& words : commands) {
+    EXPECT_EQ(run(words), 0) << words << ": " << read_file(folder_ / "err.txt");
+  }
+}
+
+TEST_F(BadInputs, APipeIsRefusedByEveryCommand) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe.h5").c_str(), 0600), 0);
+  write_csr(folder_ / "items.csr", matrix_of(5, {{{1, 1.0}}}));
+
+  for (const std::string words :
+       {"compute pipe.h5 -o out", "compute items.csr pipe.h5 -o out", "plan pipe.h5 -o out",
+        "compute items.csr --item-ids pipe.h5 -o out", "import pipe.h5 -o store.h5", "show pipe.h5",
+        "import items.csr --ids pipe.h5 -o store.h5", "verify pipe.h5", "report pipe.h5",
+        "export pipe.h5 -o pairs.npz", "bench kernel pipe.h5 items.csr"}) {
+    EXPECT_EQ(run(words), 66) << words << ": " << read_file(folder_ / "err.txt");
+    EXPECT_NE(read_file(folder_ / "err.txt").find("is a pipe"), std::string::npos) << words;
+  }
 }
 
 TEST_F(BadInputs, ImportLeavesNoStoreOfABadFile) {

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "formats/shared/input_files.hpp"
 #include "job/config/option_table.hpp"
@@ -106,6 +107,33 @@ TEST_F(FormatTable, AFolderHasTheFormatOfItsFiles) {
   EXPECT_EQ(format.name, "jsonl");
   EXPECT_THAT(names_with_suffix(calls_, folder_ / "parts", format.suffixes),
               testing::ElementsAre("a.jsonl", "b.jsonl.gz"));
+}
+
+TEST_F(FormatTable, WhatIsNotAFileIsRefusedAtOnce) {
+  for (const InputFormat& format : input_formats()) {
+    const std::string suffix(format.suffixes.back());
+    const std::string pipe = folder_ / ("pipe" + suffix);
+    const std::string socket = folder_ / ("socket" + suffix);
+    const std::string device = folder_ / ("device" + suffix);
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    ASSERT_EQ(mknod(socket.c_str(), S_IFSOCK | 0600, 0), 0);
+    std::filesystem::create_symlink("/dev/null", device);
+
+    for (const auto& [path, kind] : {std::pair(pipe, "a pipe"), std::pair(socket, "a socket"),
+                                     std::pair(device, "a device")}) {
+      EXPECT_THAT(error_of([&] { open_rows(calls_, path, {}); }),
+                  AllOf(StartsWith("66: "), HasSubstr(path), HasSubstr(kind)));
+    }
+  }
+}
+
+TEST_F(FormatTable, ACompressedFileIsNamedForWhatItIs) {
+  for (const std::string name : {"matrix.csr", "matrix.h5", "matrix.npz"}) {
+    const std::string path = write(name, "\x1F\x8B" + std::string(400, '\1'));
+
+    EXPECT_THAT(error_of([&] { open_rows(calls_, path, {}); }),
+                AllOf(StartsWith("65: "), HasSubstr(path), HasSubstr("compressed by gzip")));
+  }
 }
 
 TEST_F(FormatTable, FormatsNotReadByRangesMustBeImportedFirst) {

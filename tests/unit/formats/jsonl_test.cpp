@@ -122,8 +122,26 @@ TEST_F(JsonlTest, AcceptsUnusualButValidInput) {
                                     Entries{{0, 0.0}, {1, 0.5}, {1, 0.25}, {2, 1.0}}, Entries{}));
 }
 
-TEST_F(JsonlTest, AnEmptyFileHasNoRows) {
-  EXPECT_TRUE(read("").rows.empty());
+TEST_F(JsonlTest, AFileWithoutVectorsIsRefused) {
+  for (const std::string content : {"", "\n \r\n"})
+    EXPECT_THAT(error_of_reading(content), AllOf(StartsWith("65: "), HasSubstr(path_)));
+}
+
+TEST_F(JsonlTest, TheLargestColumnNumberIsRead) {
+  const std::string line = "{\"id\":1,\"vector\":{\"4294967295\":2,\"4294967294\":1}}";
+
+  const Read all = read(line, {.keys = VectorKeys::kIndices});
+
+  EXPECT_THAT(all.rows, ElementsAre(Entries{{4294967294, 1.0}, {4294967295, 2.0}}));
+  EXPECT_EQ(all.info.columns, std::int64_t{1} << 32);
+}
+
+TEST_F(JsonlTest, MoreEntriesThanFitIntoMemoryAreRefused) {
+  const std::string line = "{\"id\":1,\"vector\":{\"a\":2,\"b\":1}}";
+
+  EXPECT_EQ(error_of_reading(line, {.most_entries = 2}), "nothing");
+  EXPECT_THAT(error_of_reading(line, {.most_entries = 1}),
+              AllOf(StartsWith("71: "), HasSubstr(path_), HasSubstr("2 entries")));
 }
 
 TEST_F(JsonlTest, WeightsMayBeIntegersOfAnySize) {
@@ -215,6 +233,58 @@ TEST_F(JsonlTest, ADamagedOrTruncatedGzipFileIsReported) {
   EXPECT_THAT(error_of([&] { read_path(path); }), AllOf(StartsWith("65: "), HasSubstr(path)));
 }
 
+TEST_F(JsonlTest, ZerosBehindAGzipStreamAreIgnored) {
+  const std::string path = folder_ / "items.jsonl.gz";
+  const std::string zeros(300'000, '\0');
+  const std::string one = gzip("{\"id\":1,\"vector\":{\"c\":1}}\n");
+  const std::string two = gzip("{\"id\":2,\"vector\":{\"c\":1}}\n");
+
+  write_file(path, one + zeros + two + zeros);
+
+  EXPECT_THAT(read_path(path).ids, ElementsAre("1", "2"));
+  write_file(path, one + zeros + "x");
+  EXPECT_THAT(error_of([&] { read_path(path); }), AllOf(StartsWith("65: "), HasSubstr(path)));
+}
+
+TEST_F(JsonlTest, ANameThatDoesNotTellTheCompressionIsRefused) {
+  const std::string line = "{\"id\":1,\"vector\":{\"c\":1}}\n";
+  const std::string path = folder_ / "items.jsonl.gz";
+
+  EXPECT_THAT(error_of_reading(gzip(line)),
+              AllOf(StartsWith("65: "), HasSubstr("compressed by gzip"), HasSubstr(".gz")));
+  EXPECT_THAT(error_of_reading("\x28\xB5\x2F\xFD" + line), HasSubstr("compressed by zstd"));
+  for (const std::string& content : {line, std::string()}) {
+    write_file(path, content);
+    EXPECT_THAT(error_of([&] { read_path(path); }),
+                AllOf(StartsWith("65: "), HasSubstr("not compressed by gzip")));
+  }
+}
+
+TEST_F(JsonlTest, ALineThatInflatesToMoreThan32MiBIsRefused) {
+  const std::string path = folder_ / "items.jsonl.gz";
+  const std::string line = "{\"id\":1,\"vector\":{\"c\":1}}\n";
+  const std::string blanks(std::size_t{40} << 20, ' ');
+
+  write_file(path, gzip(line + blanks.substr(0, std::size_t{20} << 20) + "\n" + line));
+  EXPECT_THAT(error_of([&] { read_path(path); }), HasSubstr("line 3"));  // the same id
+  write_file(path, gzip(line + blanks));
+
+  EXPECT_THAT(error_of([&] { read_path(path); }),
+              AllOf(StartsWith("65: "), HasSubstr("line 2"), HasSubstr("33554432 bytes")));
+}
+
+TEST_F(JsonlTest, FilesOfAFolderAreReadInNaturalOrderWithoutHiddenOnes) {
+  std::filesystem::create_directory(folder_ / "parts");
+  std::filesystem::create_directory_symlink("parts", folder_ / "link");
+  for (const std::string name : {"p10", "p2", "p1", "p02", "q", "._p1", ".hidden"}) {
+    write_file(folder_ / ("parts/" + name + ".jsonl"),
+               "{\"id\":\"" + name + "\",\"vector\":{\"c\":1}}\n");
+  }
+
+  EXPECT_THAT(read_path(folder_ / "parts").ids, ElementsAre("p1", "p02", "p2", "p10", "q"));
+  EXPECT_THAT(read_path(folder_ / "link").ids, ElementsAre("p1", "p02", "p2", "p10", "q"));
+}
+
 TEST_F(JsonlTest, AFolderWithoutVectorsIsRefused) {
   std::filesystem::create_directory(folder_ / "empty");
 
@@ -233,6 +303,7 @@ TEST_F(JsonlTest, EveryBadLineIsReportedWithItsFault) {
       {"{\"id\":2,\"vector\":{\"a\":1}} {\"id\":3}", "follows"},
       {"{\"id\":2,\"vector\":{\"a\":1}}}", "follows"},
       {"{\"id\":1,\"vector\":{\"a\":1}}", "the id '1' is already the id of row 0"},
+      {"{\"id\":\"a\\u0000b\",\"vector\":{\"a\":1}}", "zero byte"},
       {"{\"id\":2,\"vector\":{\"a\":NaN}}", "key 'a'"},
       {"{\"id\":2,\"vector\":{\"a\":Infinity}}", "key 'a'"},
       {"{\"id\":2,\"vector\":{\"a\":-Infinity}}", "key 'a'"},

@@ -271,7 +271,7 @@ class Backwards final : public EntryStream {
 
 TEST(RowsOfEntries, AreTheSameForAnyNumberInMemory) {
   const CsrMatrix matrix = random_rows(5000, 60, 5, 3);
-  for (const std::int64_t most : {1, 6000, 1'000'000}) {
+  for (const std::int64_t most : {5500, 12'000, 1'000'000}) {
     MatrixInfo info;
     info.rows = matrix.rows();
     info.columns = matrix.columns;
@@ -286,6 +286,64 @@ TEST(RowsOfEntries, AreTheSameForAnyNumberInMemory) {
 
     EXPECT_EQ(all, entries_of(matrix)) << most;
   }
+}
+
+TEST(RowsOfEntries, ARowBlockThatDoesNotFitIsRefused) {
+  const CsrMatrix matrix = matrix_of(9, {{{1, 1.0}, {2, 1.0}}, {{4, 2.0}}});
+  MatrixInfo info;
+  info.path = "x.npz";
+  info.rows = matrix.rows();
+  info.columns = matrix.columns;
+  const auto stream = rows_of_entries(
+      info, [&] { return std::make_unique<Backwards>(matrix); }, 2);
+
+  CsrMatrix rows;
+  EXPECT_THAT(error_of([&] { stream->next(rows); }),
+              AllOf(StartsWith("71: "), HasSubstr("'x.npz', rows 0 to 1"), HasSubstr("3 entries")));
+}
+
+TEST_F(NpzTest, ARowBlockThatDoesNotFitIsRefused) {
+  test::write_file(path_, npz_of(small_matrix()));
+  const auto stream = open_npz(calls_, path_, {.most_entries = 5});
+
+  CsrMatrix rows;
+  EXPECT_THAT(error_of([&] { stream->next(rows); }),
+              AllOf(StartsWith("71: "), HasSubstr(path_), HasSubstr("6 entries")));
+}
+
+TEST_F(NpzTest, EntriesOfVeryManyRowsTakeLittleMemory) {
+  const std::int64_t row = 3 * kRowBlockRows + 5;
+  ZipWriter zip;
+  zip.add("row.npy", npy_of("<i8", std::vector<std::int64_t>{4'294'967'295, row}));
+  zip.add("col.npy", npy_of("<i8", std::vector<std::int64_t>{9, 7}));
+  zip.add("format.npy", npy("|S3", "", "coo"));
+  zip.add("shape.npy", npy_of("<i8", std::vector<std::int64_t>{std::int64_t{1} << 32, 10}));
+  zip.add("data.npy", npy_of("<f4", std::vector<int>{1, 2}));
+  test::write_file(path_, zip.finish());
+  const auto stream = open_npz(calls_, path_, {.most_entries = 2});
+
+  CsrMatrix rows;
+  for (int block = 0; block < 4; ++block)
+    ASSERT_TRUE(stream->next(rows));
+
+  EXPECT_EQ(rows.nnz(), 1);
+  EXPECT_EQ(entries_of(rows)[5], (Entries{{7, 2.0}}));
+}
+
+TEST_F(NpzTest, AShapeBeyondTheLimitsIsRefused) {
+  for (const auto& shape : {std::vector<std::int64_t>{1'000'000'000'000'000, 10},
+                            std::vector<std::int64_t>{4, (std::int64_t{1} << 32) + 1}}) {
+    EXPECT_THAT(error_of_reading(spoiled("shape.npy", npy_of("<i8", shape))),
+                AllOf(StartsWith("65: "), HasSubstr("shape.npy"), HasSubstr("2^32")));
+  }
+}
+
+TEST_F(NpzTest, TheLargestColumnNumberIsRead) {
+  const CsrMatrix matrix =
+      matrix_of(std::int64_t{1} << 32, {{{5, 1.0}, {4'294'967'295, 2.0}}, {{7, 2.0}}});
+
+  EXPECT_EQ(entries_of(read(npz_of(matrix, {.indices = "<i8"}))), entries_of(matrix));
+  EXPECT_EQ(entries_of(read(coo_of(matrix, "row and col"))), entries_of(matrix));
 }
 
 TEST_F(NpzTest, EveryMissingMemberIsReported) {
@@ -422,6 +480,16 @@ TEST_F(NpzTest, MembersThatOccurTwiceOrShareBytesAreRefused) {
   EXPECT_THAT(error_of_reading(shared), StartsWith("65: "));
 }
 
+TEST_F(NpzTest, MoreBytesThanDeflateCanHoldAreRefused) {
+  std::string bytes = npz_of(small_matrix(), {.zip = {8, false, true}});
+  const std::size_t entry = bytes.rfind("PK\1\2");  // the last one, data.npy
+  const std::uint32_t claimed = 1'000'000'000;
+  std::memcpy(&bytes[entry + 24], &claimed, sizeof claimed);
+
+  EXPECT_THAT(error_of_reading(bytes),
+              AllOf(StartsWith("65: "), HasSubstr("data.npy"), HasSubstr("1000000000")));
+}
+
 TEST_F(NpzTest, ASmallFileThatClaimsThirtyTwoGigabytesIsRefused) {
   EXPECT_THAT(error_of_reading(spoiled("data.npy", npy("<f4", "8589934592,", ""))),
               AllOf(StartsWith("65: "), HasSubstr("data.npy")));
@@ -447,6 +515,7 @@ TEST(NpyHeader, AnythingElseIsRefused) {
         "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
         "{'descr': '<f4', 'fortran_order': False}", "{'descr': [('a', '<f4')], 'shape': ()}",
         "{'descr': 'f4', 'fortran_order': False, 'shape': ()}", "{'other': 'x'}",
+        "{'descr': '<f0', 'fortran_order': False, 'shape': (99999999999,)}",
         "{'descr': '<f99999999999999999999', 'fortran_order': False, 'shape': ()}"}) {
     EXPECT_THAT(error_of([&] { parse_npy_header(text, "member"); }), StartsWith("65: member"))
         << text;

@@ -68,6 +68,28 @@ TEST(Plan, TheTextContainsEverythingAndReadsBack) {
   expect_error(ExitCode::kDataError, {"plan"}, [] { Plan::from_json("no json"); });
 }
 
+TEST(Plan, WithImpossibleNumbersIsRefused) {
+  const std::string text = read_file(std::string(BULKSIM_TEST_DATA) + "/../fuzz/corpus/plan/pairs");
+  ASSERT_NO_THROW(Plan::from_json(text));
+  const std::pair<std::string, std::string> changes[] = {
+      {"\"tile\": {\n  \"queries\": 6", "\"tile\": {\n  \"queries\": 0"},
+      {"\"tile\": {\n  \"queries\": 6", "\"tile\": {\n  \"queries\": 7"},
+      {"\"rows\": 6", "\"rows\": -6"},
+      {"\"rows\": 6", "\"rows\": 9000000000000000000"},
+      {"   0,\n   1\n", "   0,\n   2\n"},
+      {"   0,\n   1\n", "   1,\n   0\n"},
+      {"\"partners\": 2", "\"partners\": 4"},
+      {"\"keep\": 0", "\"keep\": -1"},
+      {"\"columns\": 7", "\"columns\": 4294967297"},
+      {"\"fraction_bits\": 26", "\"fraction_bits\": 4294967322"}};
+  for (const auto& [from, to] : changes) {
+    std::string changed = text;
+    ASSERT_NE(changed.find(from), std::string::npos) << from;
+    changed.replace(changed.find(from), from.size(), to);
+    expect_error(ExitCode::kDataError, {"out of range"}, [&] { Plan::from_json(changed); });
+  }
+}
+
 TEST(Plan, AnyChangeOfContentOrParametersIsAnotherPlan) {
   const auto surveys = even_surveys(5'000, 100'000);
   auto changed = surveys;

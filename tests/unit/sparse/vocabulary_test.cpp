@@ -91,6 +91,14 @@ TEST(Vocabulary, ColumnsBeyondTheQueriesAreAbsent) {
   EXPECT_EQ(vocabulary.label(0xFFFFFFFE), RankedSet::kAbsent);
 }
 
+TEST(Vocabulary, KnowsTheLargestColumnNumber) {
+  const std::int64_t columns = std::int64_t{1} << 32;
+  const Vocabulary vocabulary(quantized_rows(matrix_of(columns, {{{5, 1.0}, {0xFFFFFFFF, 1.0}}})));
+
+  EXPECT_EQ(vocabulary.label(0xFFFFFFFF), 1U);
+  EXPECT_EQ(vocabulary.label(0xFFFFFFFE), RankedSet::kAbsent);
+}
+
 TEST(Vocabulary, WithoutQueriesIsEmpty) {
   const Vocabulary of_nothing;
   const Vocabulary of_empty_rows(quantized_rows(matrix_of(100, {{}, {}})));
