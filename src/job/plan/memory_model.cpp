@@ -1,6 +1,7 @@
 #include "job/plan/memory_model.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "blocks/fine_grid.hpp"
 #include "bulksim/backend/pair_backend.hpp"
@@ -34,16 +35,42 @@ std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
                      : cuda_backend_host_bytes(backend, chunk_nnz);
 }
 
-/// Pairs of a tile on each thread, at most all of its cells; and the memory of their merge.
-std::int64_t pair_memory(const Plan& plan, int threads) {
-  constexpr std::int64_t kMergeBytes = std::int64_t{64} << 20;
-  const std::int64_t fullest_tile =
-      plan.filter->keep == Keep::kAll
-          ? plan.grid.tile().cells()
-          : plan.grid.tile().queries * std::min(plan.filter->count, plan.grid.tile().items);
-  const std::int64_t copies = plan.filter->mirrored ? 6 : 3;  // vectors that grow
-  return copies * kPairBytes * threads * fullest_tile + kMergeBytes +
-         8 * plan.grid.shape().queries + 40 * plan.grid.shape().items;
+/// The largest possible number of pairs in `cells` cells of `queries` rows. A shared column makes
+/// at most one cell nonzero.
+std::int64_t most_pairs(const Plan& plan, const Surveys& surveys, std::int64_t queries,
+                        std::int64_t cells) {
+  const PairFilterSpec& filter = *plan.filter;
+  const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
+  std::int64_t most = cells;
+  if (is_nonzero) most = std::min(most, surveys.items.work_of({0, surveys.items.rows}));
+  if (filter.keep != Keep::kAll) most = std::min(most, queries * filter.count);
+  return most;
+}
+
+/// Bytes of the largest segment on one thread: item and score of each pair, in vectors that grow,
+/// and of its mirror image.
+std::int64_t segment_bytes(const Plan& plan, std::int64_t pairs) {
+  const auto capacity = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(pairs)));
+  const std::int64_t one_vector = kPairBytes / 2;
+  return plan.filter->mirrored ? 2 * kPairBytes * pairs + one_vector * capacity
+                               : (kPairBytes + one_vector / 2) * capacity;
+}
+
+/// The merge of the pairs of a row of tiles: in pieces, whose vectors grow, if there are many.
+std::int64_t merge_bytes(std::int64_t pairs) {
+  constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
+  return pairs <= kPairsAtOnce ? kPairBytes * pairs : 2 * kPairBytes * kPairsAtOnce;
+}
+
+/// Pairs of a tile on each thread, and later their merge.
+std::int64_t pair_memory(const Plan& plan, const Surveys& surveys, int threads) {
+  const MatrixShape shape = plan.grid.shape();
+  const TileShape tile = plan.grid.tile();
+  const std::int64_t of_a_tile = most_pairs(plan, surveys, tile.queries, tile.cells());
+  const std::int64_t of_a_row =
+      most_pairs(plan, surveys, tile.queries * plan.grid.columns(), tile.queries * shape.items);
+  return std::max(threads * segment_bytes(plan, of_a_tile), merge_bytes(of_a_row)) +
+         8 * shape.queries + 40 * shape.items;
 }
 
 TileContent content_of(const Plan& plan) {
@@ -115,7 +142,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
            2 * kRowOffset * kRowsAtOnce},
       {"item chunks", chunks * (kQuantizedEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
-      {"pairs", plan.filter ? pair_memory(plan, resources.threads) : 0},
+      {"pairs", plan.filter ? pair_memory(plan, surveys, resources.threads) : 0},
       {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
   };
 }

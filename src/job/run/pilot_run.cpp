@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -35,7 +36,8 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr double kShortest = 1e-6;           // seconds
-constexpr double kPairSeconds = 1.0;         // more is spent on a sample of pairs
+constexpr double kPairSeconds = 1.0;         // tell tiles of pairs from the work done once
+constexpr double kMostPairSeconds = 10.0;    // after which the sample grows no more
 constexpr std::int64_t kTilesOfAColumn = 4;  // enough to spread the work done once per column
 
 /// An open file without a name: nothing of it is left over, however the process ends.
@@ -94,7 +96,7 @@ double sum(double bytes, Communicator& comm) {
 }
 
 /// What one rank measured: two samples of tiles, which separate the work done once per run from the
-/// work per tile.
+/// work per tile. With pairs, the small one is the beginning of the large one.
 struct Samples {
   std::vector<std::int64_t> small;
   std::vector<std::int64_t> large;
@@ -103,7 +105,7 @@ struct Samples {
   double small_seconds = 0.0;
   double large_seconds = 0.0;
   double sync_seconds = 0.0;
-  double small_merge_seconds = 0.0;  ///< for the pairs of the small sample
+  double no_merge_seconds = 0.0;     ///< for merging the pairs of no tile
   double large_merge_seconds = 0.0;  ///< for those of the large sample
   double no_sums_seconds = 0.0;      ///< for block sums of no tile
   double large_sums_seconds = 0.0;   ///< for those of the large sample
@@ -129,14 +131,6 @@ double seconds_of(const Step& step) {
   step();
   return watch.seconds();
 }
-
-/// Seconds for the pairs of some tiles.
-struct PairSeconds {
-  double search = 0.0;
-  double merge = 0.0;
-
-  double total() const { return search + merge; }
-};
 
 /// Writes what a merge of pairs delivers, as the format of the result does, without rows that have
 /// no pairs.
@@ -165,15 +159,16 @@ class MergedRows {
   std::optional<PairTextWriter> lines_;
 };
 
-/// Seconds for merging the pairs of some tiles, in a file of segments, as at the end of a run.
-double seconds_of_merge(const JobConfig& config, const RunSetup& setup, const std::string& path,
+/// Seconds for merging the pairs in files of segments, as at the end of a run.
+double seconds_of_merge(const JobConfig& config, const RunSetup& setup,
+                        const std::vector<std::string>& paths, const std::string& folder,
                         JobContext context) {
   const Plan& plan = setup.plan;
   return seconds_of([&] {
-    const PairSegments segments(context.calls, {path}, plan.id(), plan.grid);
+    const PairSegments segments(context.calls, paths, plan.id(), plan.grid);
     PairMerge merge(segments, plan.grid, *plan.filter);
     const auto row_offsets = merge.row_offsets();
-    const File file = unnamed_file(context.calls, parent_of(path));
+    const File file = unnamed_file(context.calls, folder);
     MergedRows rows(file, file_form(config.output));
     merge.run(plan.filter->keep == Keep::kBest ? PairOrder::kByScore : PairOrder::kByItem,
               [&](std::int64_t query, std::span<const std::int64_t> items,
@@ -186,25 +181,39 @@ double seconds_of_merge(const JobConfig& config, const RunSetup& setup, const st
   });
 }
 
-/// Seconds for finding the pairs of tiles, and for writing them to a file.
-double seconds_of_search(const JobConfig& config, const RunSetup& setup,
-                         const std::vector<std::int64_t>& tiles, PairBackend& backend,
-                         const std::string& path, JobContext context) {
+/// Seconds for finding the pairs of tiles and writing them to a file.
+struct SearchSeconds {
+  double before = 0.0;  ///< the begin of the first tile that counts
+  double total = 0.0;
+
+  double of_tiles() const { return total - before; }
+};
+
+SearchSeconds seconds_of_search(const JobConfig& config, const RunSetup& setup,
+                                const std::vector<std::int64_t>& tiles, std::int64_t first,
+                                PairBackend& backend, const std::string& path, JobContext context) {
+  const Stopwatch watch;
+  SearchSeconds seconds;
+  std::atomic<std::int64_t> begun = 0;
   PairSegmentFile file(context.calls, path, setup.plan.id());
   Progress silent(context.log, 0, 0);
-  PairOutput output(
-      setup.plan.grid, file, silent,
-      {.commit = config.commit, .mirrored = setup.plan.filter->mirrored, .most_pairs = kEveryRow});
+  PairOutput output(setup.plan.grid, file, silent,
+                    {.commit = config.commit,
+                     .mirrored = setup.plan.filter->mirrored,
+                     .most_pairs = kEveryRow,
+                     .before_tile = [&] {
+                       if (begun++ == first) seconds.before = watch.seconds();
+                     }});
   WatchedSink sink(output, context);
-  return seconds_of([&] {
-    stream_pairs(setup, tiles, backend, sink);
-    file.sync();
-  });
+  stream_pairs(setup, tiles, backend, sink);
+  file.sync();
+  seconds.total = watch.seconds();
+  return seconds;
 }
 
-/// A single tile, and a sample that grows until its tiles take long enough to tell them from the
-/// work done once: more tiles of each column, which share its work, then more columns. Lists of the
-/// best need many columns at once, since each column raises the score that the next must reach.
+/// The sample grows until its tiles take long enough: first more tiles of each column, which share
+/// its work, then more columns. Lists need more columns, and only the second half counts: each
+/// column raises the score that the next must reach.
 Samples measure_pairs(const JobConfig& config, const RunSetup& setup,
                       const std::vector<std::int64_t>& share, const std::string& folder,
                       JobContext context) {
@@ -213,38 +222,37 @@ Samples measure_pairs(const JobConfig& config, const RunSetup& setup,
   const std::string path =
       folder + "/pilot-" + std::to_string(context.mpi.world().rank()) + ".pairs";
   make_directories(context.calls, folder, 0700);
-  const auto measure = [&](const std::vector<std::int64_t>& tiles) {
-    remove_file(context.calls, path);
-    return PairSeconds{seconds_of_search(config, setup, tiles, *backend, path, context),
-                       seconds_of_merge(config, setup, path, context)};
-  };
+  const bool are_lists = setup.plan.filter->keep != Keep::kAll;
   Samples samples;
-  samples.small = {share[share.size() / 2]};
-  const PairSeconds small = measure(samples.small);
-  PairSeconds large;
+  const Stopwatch watch;
   std::int64_t runs = 2;
   std::int64_t of_a_column = 1;
   for (;;) {
+    remove_file(context.calls, path);
     samples.large = spread_tiles(share, setup, runs, of_a_column);
-    large = measure(samples.large);
-    const double of_tiles = large.total() - small.total();
-    if (of_tiles >= kPairSeconds || samples.large.size() == share.size()) break;
-    const auto factor = static_cast<std::int64_t>(
-        std::clamp(2 * kPairSeconds / std::max(of_tiles, kShortest), 2.0, 512.0));
-    if (setup.plan.filter->keep == Keep::kAll && of_a_column < grid.rows()) {
-      of_a_column = std::min(of_a_column * factor, grid.rows());
-    } else if (runs < grid.columns()) {
-      runs = std::min(runs * factor, grid.columns());
-    } else if (of_a_column < grid.rows()) {
-      of_a_column = std::min(of_a_column * factor, grid.rows());
-    } else {
+    samples.small = samples.large;
+    samples.small.resize(are_lists ? samples.large.size() / 2 : 0);
+    const auto found = seconds_of_search(config, setup, samples.large, std::ssize(samples.small),
+                                         *backend, path, context);
+    samples.small_seconds = found.before;
+    samples.large_seconds = found.total;
+    if (found.of_tiles() >= kPairSeconds || watch.seconds() >= kMostPairSeconds ||
+        2 * samples.large.size() >= share.size()) {
       break;
     }
+    const bool has_longer_columns = of_a_column < grid.rows();
+    const bool has_columns = runs < grid.columns();
+    if (!has_longer_columns && !has_columns) break;
+    const auto factor =
+        static_cast<std::int64_t>(std::clamp(2 * kPairSeconds / found.of_tiles(), 2.0, 16.0));
+    if (has_longer_columns && !(are_lists && has_columns)) {
+      of_a_column = std::min(of_a_column * factor, grid.rows());
+    } else {
+      runs = std::min(runs * factor, grid.columns());
+    }
   }
-  samples.small_seconds = small.search;
-  samples.large_seconds = large.search;
-  samples.small_merge_seconds = small.merge;
-  samples.large_merge_seconds = large.merge;
+  samples.no_merge_seconds = seconds_of_merge(config, setup, {}, folder, context);
+  samples.large_merge_seconds = seconds_of_merge(config, setup, {path}, folder, context);
   return samples;
 }
 
@@ -321,8 +329,8 @@ PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, const std::st
   if (setup.plan.filter) {
     // one rank merges the tiles of all
     pilot.seconds = pilot.compute_seconds +
-                    maximum(seconds_for(samples, samples.small_merge_seconds,
-                                        samples.large_merge_seconds, tiles_of(setup.plan).size()),
+                    maximum(extended(samples.no_merge_seconds, samples.large_merge_seconds,
+                                     samples.large.size(), tiles_of(setup.plan).size()),
                             comm);
     return pilot;
   }
