@@ -6,7 +6,8 @@ build_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-program-options-dev libxxhash-dev libhwy-dev nlohmann-json3-dev
   libisal-dev libsimdjson-dev zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev libboost-context-dev
-  python3-h5py python3-numpy python3-scipy munge slurmctld slurmd slurm-client clang libclang-rt-dev)
+  python3-h5py python3-numpy python3-scipy munge slurmctld slurmd slurm-client strace
+  clang libclang-rt-dev)
 optional_test_packages=(clang-format-14 clang-tidy-22)  # not in every release; without them the checks are skipped
 
 say() { echo "$*" >&2; }
