@@ -64,6 +64,7 @@ void remove_entry(FileCalls& calls, const std::string& path, const std::string& 
 }  // namespace
 
 File File::open(FileCalls& calls, const std::string& path, int flags, mode_t mode) {
+  if ((flags & O_ACCMODE) == O_RDONLY) flags |= O_NONBLOCK;  // a pipe would wait for a writer
   const int fd = uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC, mode); });
   if (fd == -1) throw system_error((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
   return File(calls, path, fd);

@@ -45,7 +45,7 @@ class PairsRun {
   void compute();
   void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
-  Error too_large(std::int64_t pairs, const std::string& bytes) const;
+  Error too_large(std::int64_t pairs, const std::string& need) const;
   std::string limit_text() const;
   void log_bounds();
   std::string publish_as_rank_0();
@@ -162,9 +162,9 @@ Error PairsRun::too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64
                    "; raise --max-output to resume, or use a higher --threshold or --top-k");
 }
 
-Error PairsRun::too_large(std::int64_t pairs, const std::string& bytes) const {
+Error PairsRun::too_large(std::int64_t pairs, const std::string& need) const {
   return Error(ExitCode::kIoError,
-               "the " + std::to_string(pairs) + " pairs take " + bytes + " and " + limit_text() +
+               "the " + std::to_string(pairs) + " pairs need " + need + " " + limit_text() +
                    "; raise --max-output to resume, or use a higher --threshold or --top-k");
 }
 
@@ -236,7 +236,7 @@ PairSegments PairsRun::read_segments() {
 /// Bytes of the result, at least.
 std::int64_t PairsRun::checked_size(const std::vector<std::int64_t>& row_offsets) const {
   const std::int64_t bytes = pair_result_size(plan(), row_offsets, form()).least;
-  if (bytes > limit_) throw too_large(row_offsets.back(), bytes_text(bytes));
+  if (bytes > limit_) throw too_large(row_offsets.back(), bytes_text(bytes) + ", and");
   return bytes;
 }
 
@@ -248,7 +248,7 @@ std::string PairsRun::merge(const PairSegments& segments,
   const auto calls = metered_calls(session_.context.calls, [&](PendingWrite write) {
     session_.context.stop.check();
     if (write.end() > limit_) {
-      throw too_large(row_offsets.back(), "more than " + bytes_text(limit_));
+      throw too_large(row_offsets.back(), "more space:");
     }
     progress.add(write.bytes);
   });

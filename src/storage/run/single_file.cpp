@@ -41,7 +41,8 @@ bool is_result_file(FileCalls& calls, const std::string& path) {
 }  // namespace
 
 bool holds_result_of(FileCalls& calls, const std::string& path, const Digest& plan) {
-  if (!exists(calls, path)) return false;
+  const auto status = find_status(calls, path);
+  if (!status || !S_ISREG(status->st_mode)) return false;
   if (plan_of_pair_file(calls, path) == plan.hex()) return true;
   if (file_form(path) != FileForm::kHdf5) return false;
   try {

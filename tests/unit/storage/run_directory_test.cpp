@@ -233,6 +233,21 @@ TEST(RunDirectory, ALinkToAFolderIsThatFolder) {
   EXPECT_NO_THROW(SimilarityReader::open(calls, folder / "real/inner"));
 }
 
+TEST(RunDirectory, APipeInPlaceOfAFileIsRefusedWithoutWaiting) {
+  const TemporaryFolder folder;
+  publish_version(folder / "out");
+  remove_file(calls, folder / "out/.bulksim");
+  ASSERT_EQ(mkfifo((folder / "out/.bulksim").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder / "result.h5").c_str(), 0600), 0);
+  RunDirectory versions(calls, folder / "out", kPlan);
+  RunDirectory file(calls, folder / "result.h5", kPlan);
+
+  EXPECT_THROW(versions.claim(), Error);
+  EXPECT_EQ(file.published("{}\n"), std::nullopt);
+  expect_error(ExitCode::kCannotCreate, {folder / "result.h5", "not a file"},
+               [&] { file.claim(); });
+}
+
 TEST(RunDirectory, AWithdrawnOutputLeavesWhatWasThereBefore) {
   const TemporaryFolder folder;
   make_directories(calls, folder / "empty");
