@@ -17,11 +17,21 @@ void read_all(std::string_view bytes, const RowStreamOptions& options) {
   expect(rows == stream->info().rows, "rows are counted");
 }
 
+/// How keys become columns: collected, of a list, or column numbers.
+RowStreamOptions options_for(std::size_t choice) {
+  if (choice == 2) {
+    StringTable terms;
+    for (const char* term : {"a", "b", "pear"})
+      terms.add(term);
+    return {.vocabulary = terms, .vocabulary_path = "terms.txt"};
+  }
+  if (choice == 3) return {.keys = VectorKeys::kIndices, .ids = RowIds::kIgnore};
+  return {};
+}
+
 const Target kTarget("jsonl", [](std::string_view bytes) {
-  // either mode may refuse what the other accepts
-  const bool indices = bytes.size() % 4 == 3;
-  read_all(bytes, indices ? RowStreamOptions{.keys = VectorKeys::kIndices, .ids = RowIds::kIgnore}
-                          : RowStreamOptions{});
+  // what one way refuses, another may accept
+  read_all(bytes, options_for(bytes.size() % 4));
 });
 
 }  // namespace
