@@ -233,7 +233,7 @@ std::int64_t planned_bytes(const JobConfig& config, const RunSetup& setup, const
   if (setup.plan.filter) return most_pair_bytes(config, setup);
   const RunDirectory run(context.calls, config.output, setup.plan.id());
   return result_bytes(setup.plan, make_layout(setup.plan, run), run.form(), context.calls,
-                      folder.path());
+                      parent_of(folder.path()));
 }
 
 }  // namespace

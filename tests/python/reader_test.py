@@ -146,8 +146,8 @@ class Reader(unittest.TestCase):
                 if score != 0
             ]
         self.assertEqual([[q, i, np.float32(s)] for q, i, s in lines[1:]], wanted)
-        run("export", "best.h5", "--format", "trec", "-o", "best.run")
-        with open("best.run", encoding="utf-8") as text:
+        run("export", "best.h5", "-o", "best.trec")
+        with open("best.trec", encoding="utf-8") as text:
             first = text.readline().split(" ")
         items, _ = bulksim.open("best.h5").top(0, 1)
         self.assertEqual([first[0], first[1], int(first[2]), first[3]], ["0", "Q0", items[0], "1"])

@@ -41,7 +41,7 @@ void StagedFile::publish() {
     rename_durably(calls_, name_, path_);
     name_.clear();
   } else {
-    if (calls_.link(file_.handle().c_str(), path_.c_str()) == -1) replace();
+    if (!link_to(path_)) replace();
     sync_directory(calls_, parent_of(path_));
   }
   file_.close();
@@ -52,12 +52,22 @@ void StagedFile::publish_new() {
   if (!name_.empty()) {
     move_to_new_name(calls_, name_, path_);
     name_.clear();
-  } else if (calls_.link(file_.handle().c_str(), path_.c_str()) == -1) {
+  } else if (!link_to(path_)) {
     if (errno == EEXIST) throw in_the_way(path_, "already exists");
     throw system_error("create", path_, errno);
   }
   sync_directory(calls_, parent_of(path_));
   file_.close();
+}
+
+/// Over NFS, link(2) may succeed and still report failure; the link count decides.
+bool StagedFile::link_to(const std::string& name) {
+  if (calls_.link(file_.handle().c_str(), name.c_str()) == 0) return true;
+  const int reason = errno;
+  struct stat status {};
+  if (calls_.fstat(file_.descriptor(), &status) == -1) throw system_error("inspect", path_, errno);
+  errno = reason;
+  return status.st_nlink > 0;
 }
 
 /// link(2) does not replace a file, rename(2) does. Another process may use the same hidden name at
@@ -67,7 +77,7 @@ void StagedFile::replace() {
   const std::string hidden = hidden_beside(path_, ".new");
   for (;;) {
     remove_file(calls_, hidden);
-    if (calls_.link(file_.handle().c_str(), hidden.c_str()) == -1) {
+    if (!link_to(hidden)) {
       if (errno == EEXIST) continue;
       throw system_error("create", path_, errno);
     }

@@ -30,6 +30,7 @@ class StagedFile {
   void publish_new();
 
  private:
+  bool link_to(const std::string& name);
   void replace();
 
   FileCalls& calls_;

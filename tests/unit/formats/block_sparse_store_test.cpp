@@ -264,13 +264,13 @@ TEST_F(BlockSparseStoreTest, AnAbandonedWriterLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(BlockSparseStoreTest, LeftoversOfAKilledImportAreOverwritten) {
-  std::ofstream(path_ + ".tmp") << "half a store";
+TEST_F(BlockSparseStoreTest, FilesBesideItAreLeftAlone) {
+  std::ofstream(path_ + ".tmp") << "somebody's";
 
   const auto store = store_of(random_rows(10, 50, 3, 10));
 
   EXPECT_EQ(store->info().rows, 10);
-  EXPECT_FALSE(std::filesystem::exists(path_ + ".tmp"));
+  EXPECT_EQ(read_file(path_ + ".tmp"), "somebody's");
 }
 
 TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNotAStore) {

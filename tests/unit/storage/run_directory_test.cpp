@@ -393,10 +393,13 @@ TEST(RunDirectory, NothingIsPublishedWithAnInvalidManifest) {
   EXPECT_TRUE(list_directory(calls, folder / "out/versions").empty());
 }
 
-/// Makes the n-th call of rename or symlink fail.
+/// Makes the n-th call of link, rename or symlink fail.
 class FailsToName final : public ForwardingCalls {
  public:
   explicit FailsToName(int at) : at_(at) {}
+  int link(const char* from, const char* to) override {
+    return fails() ? -1 : ForwardingCalls::link(from, to);
+  }
   int rename(const char* from, const char* to) override {
     return fails() ? -1 : ForwardingCalls::rename(from, to);
   }
@@ -471,7 +474,7 @@ TEST(RunDirectory, ASingleFileReplacesAnEarlierResultAndNothingElse) {
 
   const auto prepare = [&] { take(input); };
 
-  expect_error(ExitCode::kCannotCreate, {folder / "input.h5", "not a result"}, prepare);
+  expect_error(ExitCode::kCannotCreate, {folder / "input.h5", "cannot be recognized"}, prepare);
   EXPECT_EQ(test::read_file(folder / "input.h5"), "rows that took a week");
   EXPECT_EQ(list_directory(calls, folder.path()),
             (std::vector<std::string>{"input.h5", "result.h5"}));
