@@ -1,8 +1,10 @@
 #include "cli/config_file.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "bulksim/core/error.hpp"
 #include "cli/help.hpp"
@@ -32,8 +34,13 @@ std::string setting_line(const Option& option, const std::string& value) {
 
 std::map<std::string, std::string> read_config_file(const CommandSyntax& syntax,
                                                     const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ExitCode::kConfig, "cannot read the configuration file '" + path + "'");
+  std::ifstream file;
+  std::error_code ignored;
+  // every rank reads it, and would wait for the writer of a pipe
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path);
+  if (!file.is_open()) {
+    throw Error(ExitCode::kConfig, "cannot read the configuration file '" + path + "'");
+  }
   std::map<std::string, std::string> values;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "support/test_support.hpp"
@@ -120,6 +121,7 @@ TEST_F(CommandLine, PrintConfigShowsTheEffectiveOptionsAndRunsNothing) {
 }
 
 TEST_F(CommandLine, ErrorsAreOneLineWithTheirCode) {
+  ASSERT_EQ(mkfifo((folder / "pipe.cfg").c_str(), 0600), 0);
   const std::vector<std::pair<std::string, int>> cases = {
       {"compute items.csr", 64},
       {"compute items.csr -o out --thread 2", 64},
@@ -132,6 +134,7 @@ TEST_F(CommandLine, ErrorsAreOneLineWithTheirCode) {
       {"compute items.csr -o out --max-output 1K", 74},
       {"compute items.csr -o out --memory 1K", 71},
       {"compute items.csr -o out --config absent.cfg", 78},
+      {"compute items.csr -o out --config pipe.cfg", 78},
       {"show absent.csr", 66},
       {"show .", 66},
   };
