@@ -105,7 +105,8 @@ std::string RunSession::publish(const std::string& first_phase,
 }
 
 void RunSession::withdraw(ExitCode code) {
-  if (!taken || has_begun_ || comm().rank() != 0) return;
+  const bool is_ours = taken && code != ExitCode::kCannotCreate;
+  if (!is_ours || has_begun_ || comm().rank() != 0) return;
   try {
     if (lease) lease->check();
     RunDirectory output(context.calls, config.output, directory ? plan().id() : Digest{});

@@ -270,7 +270,7 @@ TEST_F(BlockSparseStoreTest, FilesBesideItAreLeftAlone) {
   const auto store = store_of(random_rows(10, 50, 3, 10));
 
   EXPECT_EQ(store->info().rows, 10);
-  EXPECT_EQ(read_file(path_ + ".tmp"), "somebody's");
+  EXPECT_EQ(test::read_file(path_ + ".tmp"), "somebody's");
 }
 
 TEST_F(BlockSparseStoreTest, AnotherHdf5FileIsNotAStore) {
