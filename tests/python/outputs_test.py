@@ -307,6 +307,18 @@ class Outputs(unittest.TestCase):
             with self.assertRaises(bulksim.ForeignFile, msg=path):
                 bulksim.open(path)
 
+    def test_a_file_that_claims_more_than_it_stores_is_refused(self):
+        for queries, late in ((1 << 50, False), (-1, False), (1 << 40, True)):
+            with h5py.File("huge.h5", "w") as file:
+                file.attrs["complete"] = 1
+                group = file.create_group("pairs")
+                group.attrs["shape"] = [queries, 2]
+                group.create_dataset("indptr", (queries + 1,) if late else (2,), "i8")
+                group["indices"] = np.array([1], np.int32)
+                group["data"] = np.array([0.5], np.float32)
+            for words in (("verify", "huge.h5"), ("show", "huge.h5"), ("export", "huge.h5", "-o", "-")):
+                self.assertEqual(run(*words).returncode, 65, (queries, words))
+
     def test_scores_out_of_range_are_damage(self):
         for value in (float("nan"), 1.5, float("inf")):
             with h5py.File("odd.h5", "w") as file:

@@ -14,14 +14,30 @@ namespace bulksim {
 
 namespace {
 
-h5::Dataset open_array(const h5::File& file, const std::string& name, const std::string& path) {
-  return {H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), "open '" + name + "' in '" + path + "'",
-          ExitCode::kDataError};
-}
-
 std::int64_t size_of(const h5::Dataset& array) {
   const h5::Dataspace space(H5Dget_space(array.get()), "inspect an array", ExitCode::kDataError);
   return H5Sget_simple_extent_npoints(space.get());
+}
+
+/// Opens an array whose elements are all in the file, so that its size can be trusted.
+h5::Dataset open_array(const h5::File& file, const std::string& name, const std::string& path) {
+  h5::Dataset array(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT),
+                    "open '" + name + "' in '" + path + "'", ExitCode::kDataError);
+  const h5::Datatype type(H5Dget_type(array.get()), "inspect an array", ExitCode::kDataError);
+  const hsize_t stored = H5Dget_storage_size(array.get());
+  if (size_of(array) < 0 ||
+      stored / H5Tget_size(type.get()) != static_cast<hsize_t>(size_of(array)))
+    throw damaged(path, "does not store all of '" + name + "'");
+  return array;
+}
+
+/// Rows and columns; the first dimension of an array without a second.
+std::array<hsize_t, 2> extent_of(const h5::Dataset& array) {
+  const h5::Dataspace space(H5Dget_space(array.get()), "inspect an array", ExitCode::kDataError);
+  std::array<hsize_t, 2> extent{};
+  if (H5Sget_simple_extent_ndims(space.get()) <= 2)
+    H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
+  return extent;
 }
 
 MatrixShape shape_of(const h5::File& file, const std::string& group, const std::string& path) {
@@ -33,6 +49,7 @@ MatrixShape shape_of(const h5::File& file, const std::string& group, const std::
   std::array<std::int64_t, 2> shape{};
   h5::check(H5Aread(attribute.get(), H5T_NATIVE_INT64, shape.data()), "read the shape",
             ExitCode::kDataError);
+  if (shape[0] < 0 || shape[1] < 0) throw damaged(path, "has no valid shape");
   return {shape[0], shape[1]};
 }
 
@@ -74,18 +91,22 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
       open_array(file, group + (layout == PairLayout::kCsr ? "/indices" : "/items"), place);
   h5::Dataset scores =
       open_array(file, group + (layout == PairLayout::kCsr ? "/data" : "/scores"), place);
-  std::vector<std::int64_t> offsets(shape.queries + 1);
+  std::vector<std::int64_t> offsets;
   if (layout == PairLayout::kCsr) {
     const h5::Dataset indptr = open_array(file, group + "/indptr", place);
-    if (size_of(indptr) != std::ssize(offsets))
+    if (size_of(indptr) - 1 != shape.queries)
       throw damaged(place, "has an indptr of the wrong length");
+    offsets.resize(shape.queries + 1);
     h5::check(
         H5Dread(indptr.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()),
         "read indptr", ExitCode::kDataError);
   } else {
-    const std::int64_t width = size_of(items) / std::max<std::int64_t>(shape.queries, 1);
+    const auto [rows, width] = extent_of(items);
+    if (rows != static_cast<hsize_t>(shape.queries) || extent_of(scores) != extent_of(items))
+      throw damaged(place, "has lists that do not match its shape");
+    offsets.resize(shape.queries + 1);
     for (std::size_t row = 0; row < offsets.size(); ++row)
-      offsets[row] = static_cast<std::int64_t>(row) * width;
+      offsets[row] = static_cast<std::int64_t>(row * width);
   }
   if (!std::ranges::is_sorted(offsets) || offsets.front() != 0 ||
       offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
