@@ -38,18 +38,24 @@ std::map<std::string, std::pair<ino_t, std::int64_t>> info_of(const std::string&
   return info;
 }
 
-/// Refuses to rename files to names with a given suffix.
-class FailingRename final : public ForwardingCalls {
+/// Refuses to give files a name with a given suffix.
+class FailingName final : public ForwardingCalls {
  public:
-  explicit FailingRename(std::string end) : end_(std::move(end)) {}
+  explicit FailingName(std::string end) : end_(std::move(end)) {}
 
+  int link(const char* from, const char* to) override {
+    return is_refused(to) ? -1 : ForwardingCalls::link(from, to);
+  }
   int rename(const char* from, const char* to) override {
-    if (!std::string(to).ends_with(end_)) return ForwardingCalls::rename(from, to);
-    errno = EIO;
-    return -1;
+    return is_refused(to) ? -1 : ForwardingCalls::rename(from, to);
   }
 
  private:
+  bool is_refused(const std::string& to) const {
+    errno = EIO;
+    return to.ends_with(end_);
+  }
+
   std::string end_;
 };
 
@@ -394,7 +400,7 @@ TEST(Guard, RefusesNanThatEmptyRowsDoNotExplain) {
 TEST(DurableJob, ADamagedTileOfASmallMatrixIsFoundWhenTheRunResumes) {
   const auto reference = undisturbed_files();
   JobBench bench;
-  FailingRename unindexed("/tiles.idx");
+  FailingName unindexed("/tiles.idx");
   ASSERT_EQ(bench.run(unindexed), 74) << bench.sentence;
   const std::string staging = bench.config.output + "/staging/";
   std::fstream part(staging + list_directory(calls, staging).at(0) + "/parts/part-00000.h5",
@@ -427,7 +433,7 @@ TEST(DurableJob, WithoutDurabilityTheBytesAreTheSameAndNothingIsSynced) {
 }
 
 TEST(DurableJob, FoundPairsAreKeptUntilTheResultIsFinalized) {
-  FailingRename late("/_SUCCESS");
+  FailingName late("/_SUCCESS");
   JobBench bench;
   bench.config.filter = PairFilterSpec{.at_least = 0.5F};
   ASSERT_EQ(bench.run(late), 74) << bench.sentence;
