@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "bulksim/core/checksum.hpp"
@@ -136,18 +137,19 @@ bool act(const Rule& rule) {
 
 /// Kind of a file, by its path.
 std::string kind_of(const std::string& path) {
-  static constexpr std::array<std::pair<const char*, const char*>, 12> kKinds{
-      {{"/parts/part-", "part"},
+  static constexpr std::array<std::pair<const char*, const char*>, 13> kKinds{
+      {{"/parts/.part-", "part"},
+       {"/parts/part-", "part"},
        {"/journal/", "journal"},
        {"/attempts/", "attempt"},
-       {"/PLAN.json", "plan"},
+       {"PLAN.json", "plan"},
        {"/LOCK", "lock"},
        {"CURRENT", "current"},
-       {"/MANIFEST.json", "manifest"},
-       {"/_SUCCESS", "success"},
-       {"/tiles.idx", "index"},
-       {"/similarity.h5", "view"},
-       {"/report.json", "report"},
+       {"MANIFEST.json", "manifest"},
+       {"_SUCCESS", "success"},
+       {"tiles.idx", "index"},
+       {"similarity.h5", "view"},
+       {"report.json", "report"},
        {"/versions/", "version"}}};
   for (const auto& [piece, kind] : kKinds) {
     if (path.find(piece) != std::string::npos) return kind;
@@ -166,6 +168,14 @@ class FailingCalls final : public ForwardingCalls {
  public:
   using ForwardingCalls::ForwardingCalls;
 
+  /// Files get names at once, as on a file system without O_TMPFILE, so that points can name them.
+  int open(const char* path, int flags, mode_t mode) override {
+    if ((flags & O_TMPFILE) == O_TMPFILE) {
+      errno = EOPNOTSUPP;
+      return -1;
+    }
+    return calls().open(path, flags, mode);
+  }
   ssize_t pwrite(int fd, const void* from, std::size_t bytes, off_t at) override {
     const std::string kind = kind_of(path_of(fd));
     if (const auto rule = rules().pass(kind + ".before_write"); rule && !act(*rule)) {

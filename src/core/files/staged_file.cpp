@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include <unistd.h>
@@ -12,14 +13,19 @@ namespace bulksim {
 
 namespace {
 
+constexpr const char* kEnding = ".staged";
+
 /// A hidden name in the folder of `path`.
 std::string hidden_beside(const std::string& path, const std::string& ending) {
   return inside(parent_of(path), "." + path.substr(path.find_last_of('/') + 1) + ending);
 }
 
+/// A name that no process of any host uses.
 std::string unique_beside(const std::string& path) {
   static std::atomic<int> files = 0;
-  return hidden_beside(path, "." + std::to_string(::getpid()) + "-" + std::to_string(++files));
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return hidden_beside(path, "." + std::to_string(::getpid()) + "-" + std::to_string(now) + "-" +
+                                 std::to_string(++files) + kEnding);
 }
 
 }  // namespace
@@ -74,7 +80,7 @@ bool StagedFile::link_to(const std::string& name) {
 /// any time: then its file, which is complete as well, is the one that is replaced.
 void StagedFile::replace() {
   if (errno != EEXIST) throw system_error("create", path_, errno);
-  const std::string hidden = hidden_beside(path_, ".new");
+  const std::string hidden = hidden_beside(path_, kEnding);
   for (;;) {
     remove_file(calls_, hidden);
     if (!link_to(hidden)) {
@@ -86,6 +92,16 @@ void StagedFile::replace() {
     if (reason == ENOENT) continue;
     calls_.unlink(hidden.c_str());
     throw system_error("create", path_, reason);
+  }
+}
+
+bool is_staged_name(const std::string& name) {
+  return name.starts_with('.') && name.ends_with(kEnding);
+}
+
+void remove_staged_leftovers(FileCalls& calls, const std::string& folder) {
+  for (const std::string& name : list_directory(calls, folder)) {
+    if (is_staged_name(name)) remove_file(calls, inside(folder, name));
   }
 }
 

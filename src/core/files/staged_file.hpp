@@ -39,6 +39,13 @@ class StagedFile {
   std::string name_;  ///< until it is published; empty: none
 };
 
+/// Whether this is the name of a file that is not complete, or was not when its process was killed.
+bool is_staged_name(const std::string& name);
+
+/// Removes the files in a folder that killed processes left, on a file system where they have
+/// names. Nobody else may be writing there.
+void remove_staged_leftovers(FileCalls& calls, const std::string& folder);
+
 /// Writes a file that appears when it is complete; `fill` appends to it. Returns its digest.
 template <class Fill>
 Digest write_file(FileCalls& calls, const std::string& path, const Fill& fill) {

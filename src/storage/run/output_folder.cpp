@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "core/files/staged_file.hpp"
 #include "storage/run/lease_file.hpp"
 
 namespace bulksim {
@@ -71,7 +72,7 @@ Claim claim_folder(FileCalls& calls, const std::string& path, mode_t mode) {
   if (is_marked(calls, path)) return Claim::kOurs;
   const std::vector<std::string> names = list_directory(calls, path);
   const auto foreign = std::find_if(names.begin(), names.end(), [](const std::string& name) {
-    return !name.starts_with(kMarkerName);
+    return !name.starts_with(kMarkerName) && !is_staged_name(name);
   });
   if (foreign == names.end()) {
     mark_folder(calls, path);

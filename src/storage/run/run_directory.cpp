@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "bulksim/core/error.hpp"
+#include "core/files/staged_file.hpp"
 #include "storage/parts/pair_segments.hpp"
 #include "storage/parts/part_set.hpp"
 #include "storage/run/output_folder.hpp"
@@ -156,8 +157,10 @@ Staged RunDirectory::prepare(const std::string& plan_json) {
   }
   for (const char* name : kWorkNames)
     make_folder(calls_, inside(staging_, name), 0700);
-  // A run killed between linking the plan and removing its temporary name leaves both.
-  if (resumed) remove_file(calls_, staging_ + "/PLAN.json.tmp");
+  remove_staged_leftovers(calls_, form_ == OutputForm::kVersions ? output_ : work_folder());
+  remove_staged_leftovers(calls_, staging_);
+  if (is_directory(calls_, staging_ + "/parts"))
+    remove_staged_leftovers(calls_, staging_ + "/parts");
   if (!resumed) create_file(calls_, staging_ + "/PLAN.json", plan_json);
   sync_directory(calls_, staging_);
   sync_directory(calls_, work_folder());

@@ -125,7 +125,7 @@ TEST(ReplaceFile, KeepsTheOldContentWhenItFails) {
 TEST(ReplaceFile, DoesNotFollowLinksInItsWay) {
   const TemporaryFolder folder;
   replace_file(calls, folder / "victim", "untouched");
-  ASSERT_EQ(symlink("victim", (folder / ".f.new").c_str()), 0);
+  ASSERT_EQ(symlink("victim", (folder / ".f.staged").c_str()), 0);
   ASSERT_EQ(symlink("victim", (folder / "f").c_str()), 0);
 
   replace_file(calls, folder / "f", "new");
