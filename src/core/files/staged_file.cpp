@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include <unistd.h>
@@ -17,15 +18,19 @@ constexpr const char* kEnding = ".staged";
 
 /// A hidden name in the folder of `path`.
 std::string hidden_beside(const std::string& path, const std::string& ending) {
-  return inside(parent_of(path), "." + path.substr(path.find_last_of('/') + 1) + ending);
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  name.insert(name.begin(), '.');
+  return inside(parent_of(path), name + ending);
 }
 
 /// A name that no process of any host uses.
 std::string unique_beside(const std::string& path) {
   static std::atomic<int> files = 0;
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return hidden_beside(path, "." + std::to_string(::getpid()) + "-" + std::to_string(now) + "-" +
-                                 std::to_string(++files) + kEnding);
+  std::string ending;
+  for (const auto number : {std::int64_t{::getpid()}, std::int64_t{now}, std::int64_t{++files}})
+    ending.append(1, '.').append(std::to_string(number));
+  return hidden_beside(path, ending + kEnding);
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ bool survives_opening(FileCalls& calls, const std::string& path) {
 void require_intact(FileCalls& calls, const std::string& result) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
   if (File::open(calls, result, O_RDONLY).size() > kMostBytes) return;
-  Verdict verdict{.path = result};
+  Verdict verdict;
+  verdict.path = result;
   if (plan_of_pair_file(calls, result).empty()) {
     verify_tiles(calls, verify_file(calls, result, verdict), 1, verdict);
   } else if (!matches_digest(calls, result)) {

@@ -100,7 +100,7 @@ class RowNames {
   static void replace_blanks(std::string& id) {
     for (char& letter : id)
       if (std::string_view(" \t\n\v\f\r").find(letter) != std::string_view::npos) letter = '_';
-    if (id.empty()) id = "_";
+    if (id.empty()) id.assign(1, '_');
   }
 
   std::int64_t rows_;
