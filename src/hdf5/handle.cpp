@@ -25,12 +25,13 @@ int error_number_in(const std::string& reason) {
 
 }  // namespace
 
-void check(std::int64_t status, const std::string& action, ExitCode code) {
+void check(std::int64_t status, const std::string& action, ExitCode code, int error_number) {
   if (status >= 0) return;
   std::string reason = "HDF5 gives no reason";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
   H5Eclear2(H5E_DEFAULT);
-  const int number = error_number_in(reason);
+  const int found = error_number_in(reason);
+  const int number = found != 0 ? found : error_number;
   if (number == 0) throw Error(code, "cannot " + action + ": " + reason);
   const ExitCode of_system = system_error(action, "", number).code();
   throw Error(of_system == ExitCode::kNoPermission ? of_system : code,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -11,8 +12,10 @@
 namespace bulksim::h5 {
 
 /// Throws Error "cannot <action>: <innermost HDF5 error>" when `status`, the result of the
-/// preceding HDF5 call, is negative.
-void check(std::int64_t status, const std::string& action, ExitCode code = ExitCode::kIoError);
+/// preceding HDF5 call, is negative. A system error in the HDF5 error takes its place, or else
+/// `error_number`, where it is known.
+void check(std::int64_t status, const std::string& action, ExitCode code = ExitCode::kIoError,
+           int error_number = 0);
 
 /// Owns an HDF5 identifier and closes it with `Close`.
 template <herr_t (*Close)(hid_t)>
@@ -34,7 +37,11 @@ class Handle {
 
   hid_t get() const { return id_; }
   /// Closes the identifier and throws on failure; the destructor ignores failures.
-  void close(const std::string& action) { check(Close(std::exchange(id_, -1)), action); }
+  void close(const std::string& action) {
+    errno = 0;  // which the driver that writes files leaves behind, and does not report
+    const herr_t status = Close(std::exchange(id_, -1));
+    check(status, action, ExitCode::kIoError, errno);
+  }
 
  private:
   hid_t id_;

@@ -1,5 +1,7 @@
 #include "job/config/option_table.hpp"
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 

@@ -46,7 +46,8 @@ bool is_attempt(const std::string& name) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(FileCalls& calls, std::string output, Digest plan, Overwrite overwrite)
+RunDirectory::RunDirectory(FileCalls& calls, const std::string& output, Digest plan,
+                           Overwrite overwrite)
     : calls_(calls),
       output_(without_trailing_slashes(output)),
       form_(output_form(output)),

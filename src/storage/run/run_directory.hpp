@@ -34,7 +34,7 @@ enum class Staged {
 /// umask.
 class RunDirectory {
  public:
-  RunDirectory(FileCalls& calls, std::string output, Digest plan,
+  RunDirectory(FileCalls& calls, const std::string& output, Digest plan,
                Overwrite overwrite = Overwrite::kResults);
 
   OutputForm form() const { return form_; }
