@@ -49,6 +49,10 @@ class Communicator {
   virtual void broadcast(std::vector<std::byte>& bytes) = 0;
   /// Returns the bytes of every rank, in order of rank, on rank 0; an empty list on the others.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
+  /// Sends to every rank the bytes in its place of the list, one per rank; returns what the ranks
+  /// sent to this one, in order of rank.
+  virtual std::vector<std::vector<std::byte>> exchange(
+      const std::vector<std::vector<std::byte>>& bytes) = 0;
   /// Element-wise sum, in place. Every rank has the same number of values.
   virtual void all_reduce_sum(std::span<std::int64_t> values) = 0;
   /// The same for values that are nonzero on at most one rank, so that the sum is exact.

@@ -94,6 +94,25 @@ class MpiCommunicator final : public Communicator {
     return all;
   }
 
+  /// Each step pairs every rank with two others: one to send to and one to receive from.
+  std::vector<std::vector<std::byte>> exchange(
+      const std::vector<std::vector<std::byte>>& bytes) override {
+    check_collective("exchange", 0, Counts::kMustAgree);
+    std::vector<std::vector<std::byte>> received(bytes.size());
+    received[rank_] = bytes[rank_];
+    for (int step = 1; step < size_; ++step) {
+      const int to = (rank_ + step) % size_;
+      const int from = (rank_ + size_ - step) % size_;
+      const std::int64_t mine = std::ssize(bytes[to]);
+      std::int64_t theirs = 0;
+      swap_pieces(std::as_bytes(std::span(&mine, 1)), to,
+                  std::as_writable_bytes(std::span(&theirs, 1)), from);
+      received[from].resize(theirs);
+      swap_pieces(bytes[to], to, received[from], from);
+    }
+    return received;
+  }
+
   void all_reduce_sum(std::span<std::int64_t> values) override {
     all_reduce("all_reduce_sum", values, MPI_INT64_T, MPI_SUM);
   }
@@ -133,6 +152,33 @@ class MpiCommunicator final : public Communicator {
       const auto piece = all.subspan(done, std::min(most, all.size() - done));
       check(locked([&] { return start(piece, &request); }), call_);
       await(request, kForData);
+    }
+  }
+
+  /// Sends to one rank while it receives from another, in pieces.
+  void swap_pieces(std::span<const std::byte> out, int to, std::span<std::byte> in, int from) {
+    const std::size_t most = options_.largest_message;
+    for (std::size_t done = 0; done < std::max(out.size(), in.size()); done += most) {
+      MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      const auto piece_of = [&](auto all) {
+        const std::size_t begin = std::min(done, all.size());
+        return all.subspan(begin, std::min(most, all.size() - begin));
+      };
+      const auto sent = piece_of(out);
+      const auto received = piece_of(in);
+      check(locked([&] {
+              if (sent.empty()) return MPI_SUCCESS;
+              return MPI_Isend(sent.data(), length(sent), MPI_BYTE, to, kDataTag, comm_,
+                               &requests[0]);
+            }),
+            call_);
+      check(locked([&] {
+              if (received.empty()) return MPI_SUCCESS;
+              return MPI_Irecv(received.data(), length(received), MPI_BYTE, from, kDataTag, comm_,
+                               &requests[1]);
+            }),
+            call_);
+      await(requests, kForData, [] { return std::string("the other ranks"); });
     }
   }
 

@@ -11,6 +11,7 @@ using Value = std::variant<std::int64_t, double, std::string>;
 /// Writes an attribute; one overload per type of value.
 struct Writer {
   const File& file;
+  const std::string& object;
   const std::string& name;
 
   void operator()(std::int64_t value) const { write(H5T_STD_I64LE, H5T_NATIVE_INT64, &value); }
@@ -23,7 +24,8 @@ struct Writer {
   void write(hid_t file_type, hid_t memory_type, const void* value) const {
     const Dataspace scalar(H5Screate(H5S_SCALAR), "create a scalar dataspace");
     const Attribute attribute(
-        H5Acreate2(file.get(), name.c_str(), file_type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Acreate_by_name(file.get(), object.c_str(), name.c_str(), file_type, scalar.get(),
+                          H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
         "create the attribute '" + name + "'");
     check(H5Awrite(attribute.get(), memory_type, value), "write the attribute '" + name + "'");
   }
@@ -80,19 +82,14 @@ Datatype text_type(std::size_t bytes) {
 }
 
 void write_attributes(const File& file, const Attributes& attributes) {
+  const std::string root = ".";
   for (const auto& [name, value] : attributes)
-    std::visit(Writer{file, name}, value);
+    std::visit(Writer{file, root, name}, value);
 }
 
 void write_text_attribute(const File& file, const std::string& name, const std::string& attribute,
                           const std::string& value) {
-  const Datatype type = text_type(value.size());
-  const Dataspace scalar(H5Screate(H5S_SCALAR), "create a scalar dataspace");
-  const std::string what = "the attribute '" + attribute + "' of '" + name + "'";
-  const Attribute written(H5Acreate_by_name(file.get(), name.c_str(), attribute.c_str(), type.get(),
-                                            scalar.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                          "create " + what);
-  check(H5Awrite(written.get(), type.get(), value.c_str()), "write " + what);
+  Writer{file, name, attribute}(value);
 }
 
 std::string read_text_attribute(const File& file, const std::string& name,

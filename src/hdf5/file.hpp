@@ -33,10 +33,6 @@ bool exists(const File& file, const std::string& name, const std::string& path);
 /// Whether the object `name` is a group.
 bool is_group(const File& file, const std::string& name, const std::string& path);
 
-/// Throws Error (65) when the file holds something that leads elsewhere or runs code: a link other
-/// than a hard one, external storage, a filter, or a virtual dataset other than `view`.
-void require_plain(const File& file, const std::string& path, const std::string& view = "");
-
 /// Whether this is an HDF5 file whose root group has the attribute.
 bool has_attribute(const std::string& path, const std::string& name);
 

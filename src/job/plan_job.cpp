@@ -38,11 +38,8 @@ std::int64_t most_nonzero(const RunSetup& setup) {
 
 /// Bytes of the largest possible number of pairs of a plan.
 std::int64_t most_pair_bytes(const JobConfig& config, const RunSetup& setup) {
-  const PairFilterSpec& filter = *setup.plan.filter;
   const std::int64_t queries = setup.plan.grid.shape().queries;
-  const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
-  std::int64_t pairs = is_nonzero ? most_nonzero(setup) : cells_of(setup.plan);
-  if (filter.keep != Keep::kAll) pairs = std::min(pairs, queries * filter.count);
+  const std::int64_t pairs = most_pairs(setup.plan, setup.surveys, queries, cells_of(setup.plan));
   return pair_result_size(setup.plan, std::vector(static_cast<std::size_t>(queries) + 1, pairs),
                           file_form(config.output))
       .most;

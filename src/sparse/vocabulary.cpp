@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace bulksim {
 
@@ -14,7 +15,7 @@ std::uint32_t RankedSet::rank() {
   return members;
 }
 
-Vocabulary::Vocabulary(const QuantizedRows& queries)
+Vocabulary::Vocabulary(const QuantizedRows& queries, std::int64_t least_frequency)
     : columns_(static_cast<Column>(std::min(queries.columns, kMostColumns - 1))) {
   members_.reset(queries.columns);
   for (const Column column : queries.col_indices)
@@ -22,15 +23,30 @@ Vocabulary::Vocabulary(const QuantizedRows& queries)
   std::vector<std::int64_t> frequency(members_.rank());
   for (const Column column : queries.col_indices)
     ++frequency[members_.find(column)];
+  if (least_frequency > 1) drop_rare(queries, least_frequency, frequency);
 
-  std::vector<std::uint32_t> order(frequency.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return frequency[a] > frequency[b]; });
-  labels_.resize(order.size() + 1);
-  for (std::size_t label = 0; label < order.size(); ++label) {
-    labels_[order[label]] = static_cast<std::uint32_t>(label);
+  // a counting sort, the most frequent first
+  const std::int64_t most = frequency.empty() ? 0 : std::ranges::max(frequency);
+  std::vector<std::uint32_t> next(most + 2);  // by most - frequency
+  for (const std::int64_t of_column : frequency)
+    ++next[most - of_column + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  labels_.resize(frequency.size() + 1);
+  for (std::size_t rank = 0; rank < frequency.size(); ++rank)
+    labels_[rank] = next[most - frequency[rank]]++;
+}
+
+/// Removes the columns that occur less often, with their frequencies.
+void Vocabulary::drop_rare(const QuantizedRows& queries, std::int64_t least_frequency,
+                           std::vector<std::int64_t>& frequency) {
+  RankedSet kept;
+  kept.reset(queries.columns);
+  for (const Column column : queries.col_indices) {
+    if (frequency[members_.find(column)] >= least_frequency) kept.insert(column);
   }
+  kept.rank();
+  members_ = std::move(kept);
+  std::erase_if(frequency, [&](std::int64_t of_column) { return of_column < least_frequency; });
 }
 
 }  // namespace bulksim

@@ -57,7 +57,8 @@ class RankedSet {
 class Vocabulary {
  public:
   Vocabulary() : labels_(1) { members_.reset(columns_); }
-  explicit Vocabulary(const QuantizedRows& queries);
+  /// Without the columns that occur in fewer than `least_frequency` queries.
+  explicit Vocabulary(const QuantizedRows& queries, std::int64_t least_frequency = 1);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(labels_.size()) - 1; }
   /// Label of a column, or RankedSet::kAbsent.
@@ -79,6 +80,9 @@ class Vocabulary {
   }
 
  private:
+  void drop_rare(const QuantizedRows& queries, std::int64_t least_frequency,
+                 std::vector<std::int64_t>& frequency);
+
   Column columns_ = 0;  // stands for all columns from the number of those of the queries on
   RankedSet members_;
   std::vector<std::uint32_t> labels_;  // by rank of the query column, and one for absent columns

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/bench/kernel_bench.hpp"
@@ -63,7 +64,9 @@ struct Problem {
     const SyntheticCorpus corpus(find_corpus_preset(preset), 1);
     CsrMatrix rows;
     corpus.generate(CorpusSide::kQueries, {0, shape.queries}, rows);
-    append_quantized_rows(rows.view(), arithmetic, queries.rows);
+    QuantizedRows quantized;
+    append_quantized_rows(rows.view(), arithmetic, quantized);
+    queries.rows = std::move(quantized);
     corpus.generate(CorpusSide::kItems, {0, shape.items}, rows);
     append_quantized_rows(rows.view(), arithmetic, items);
     queries.range = {0, shape.queries};

@@ -110,6 +110,15 @@ void use_rows(CsrMatrix& rows) {
          "decoded rows are those that were encoded");
 }
 
+void use_source(const MatrixSource& source) {
+  const std::int64_t rows = source.info().rows;
+  CsrMatrix out;
+  for (std::int64_t row = 0; row < rows; row += kRowBlockRows) {
+    source.read({row, std::min(row + kRowBlockRows, rows)}, out);
+    use_rows(out);
+  }
+}
+
 void use_texts(const StringTable& texts) {
   std::size_t bytes = 0;
   for (std::int64_t at = 0; at < texts.size(); ++at)

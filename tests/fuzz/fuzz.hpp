@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bulksim/core/string_table.hpp"
+#include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "core/files/forwarding_calls.hpp"
 
@@ -42,6 +43,9 @@ void expect(bool holds, const char* claim);
 /// What every reader of a matrix promises of the rows it returns; then takes them through the steps
 /// of an import: canonical form, encoding, decoding.
 void use_rows(CsrMatrix& rows);
+
+/// The same for all rows of a matrix that is read by ranges.
+void use_source(const MatrixSource& source);
 
 /// The texts lie inside their bytes.
 void use_texts(const StringTable& texts);

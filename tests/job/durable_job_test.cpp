@@ -489,7 +489,7 @@ TEST(DurableJob, PairsAreAlsoMadeDurableAfterATime) {
 
   ASSERT_EQ(bench.run(counting), 0) << bench.sentence;
 
-  EXPECT_GE(counting.syncs, 4 * 12);
+  EXPECT_GE(counting.syncs, 4);  // rows of tiles
 }
 
 TEST(DurableJob, MetricsRecordFailuresAndKeepTheLastSuccess) {

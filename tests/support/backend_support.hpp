@@ -167,7 +167,7 @@ struct BackendProblem {
     const RowRange columns = grid.items(tile.column);
     std::vector<SoftmaxPartial> right(static_cast<std::size_t>(grid.tile().queries * blocks));
     for (std::int64_t q = rows.begin; q < rows.end; ++q) {
-      if (queries.rows.columns_of(q).empty()) continue;
+      if (queries.rows->columns_of(q).empty()) continue;
       for (std::int64_t begin = columns.begin; begin < columns.end; begin += kFineRows) {
         std::vector<float> scores;
         for (std::int64_t i = begin; i < std::min(begin + kFineRows, columns.end); ++i)

@@ -19,7 +19,7 @@ namespace bulksim::test {
 
 using Pairs = std::vector<std::pair<std::int64_t, ScoredItem>>;
 
-/// Keeps the pairs of finished tiles by query, and counts violations of the order.
+/// Keeps the pairs of finished groups of tiles by query, and counts violations of the order.
 class PairCollector final : public PairSink {
  public:
   std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
@@ -31,36 +31,41 @@ class PairCollector final : public PairSink {
   class Writer final : public PairWriter {
    public:
     explicit Writer(PairCollector& sink) : sink_(sink) {}
-    void begin(TileId) override {
-      tile_.clear();
-      turns_ = 0;
+    void begin(PairWork work) override {
+      disorder_ += work.tiles.empty();
+      group_.clear();
     }
     void write(const PairStripe& stripe) override {
       const auto& [query, pairs] = stripe;
       const bool ascending = std::ranges::is_sorted(pairs, std::less<>(), &ScoredItem::item);
-      if (!tile_.empty() && tile_.back().first > query) ++turns_;
-      const bool again = !tile_.empty() && (tile_.back().first == query ||
-                                            (turns_ > 0 && query >= tile_.front().first));
-      disorder_ += pairs.empty() || !ascending || turns_ > 1 || again;
+      disorder_ += pairs.empty() || !ascending;
       for (const ScoredItem& pair : pairs)
-        tile_.emplace_back(query, pair);
+        group_.emplace_back(query, pair);
     }
     void finish() override {
       const std::lock_guard lock(sink_.mutex_);
       sink_.disorder += disorder_;
-      for (const auto& [query, pair] : tile_)
+      for (const auto& [query, pair] : group_)
         sink_.rows[query].push_back(pair);
     }
 
    private:
     PairCollector& sink_;
-    Pairs tile_;
+    Pairs group_;
     std::int64_t disorder_ = 0;
-    std::int64_t turns_ = 0;  // how often the order wrapped from the last rows to the first
   };
 
   std::mutex mutex_;
 };
+
+/// With kBest, puts the lists of all queries into the sink, as a run does when all is searched.
+inline void take_lists(const PairBackend& backend, const PairFilterSpec& spec,
+                       PairCollector& sink) {
+  if (spec.keep != Keep::kBest) return;
+  backend.for_each_list({0, kEveryRow}, [&](const PairStripe& list) {
+    sink.rows[list.query].assign(list.pairs.begin(), list.pairs.end());
+  });
+}
 
 /// The result of each query: the pairs with the highest rank keys where not all are kept, by item.
 inline Pairs merged(const PairCollector& sink, const PairFilterSpec& spec) {

@@ -35,7 +35,8 @@ struct PairFilterSpec {
   float below = std::numeric_limits<float>::infinity();
   bool nonzero_only = false;
   Partners partners = Partners::kAll;
-  /// For a matrix compared with itself: each pair also stands for its mirror image.
+  /// For a matrix compared with itself: each pair also stands for its mirror image. With kBest, the
+  /// backend has to offer it to the row of the item too.
   bool mirrored = false;
   RowRange queries{0, kEveryRow};
   RowRange items{0, kEveryRow};

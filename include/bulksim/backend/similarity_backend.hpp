@@ -23,6 +23,8 @@ namespace bulksim {
 ///   row  r0   .   .   .         Rows and columns past the edge of the matrix are zeros, so that a
 ///        r0+1 .   .   .         whole tile is always tile.queries x tile.items values.
 struct TileStripe {
+  using Work = TileId;
+
   TileId tile;
   std::int64_t first_row = 0;  ///< within the tile
   std::int64_t rows = 0;
@@ -46,13 +48,17 @@ using TileSink = Sink<TileStripe>;
 /// A batch of query rows that stays in the backend until it is replaced.
 struct QueryBatch {
   RowRange range;  ///< rows of the matrix; begins at a tile border
-  QuantizedRows rows;
+  SharedRows rows;
+  bool are_items = false;  ///< the items are the same rows
+  /// With kBest: whether the first `count` + 1 items are known to have no negative values. Then the
+  /// scores of any query without negative values with them are at least 0.
+  bool first_items_are_positive = false;
 };
 
 /// Item rows and the tiles to compute with them.
 struct ItemChunk {
   RowRange range;  ///< rows of the matrix; begins at a tile border
-  QuantizedRows rows;
+  SharedRows rows;
   std::vector<TileId> tiles;  ///< by column, then row; all inside the query batch and this range
   /// Number of tiles in later chunks of the batch. Does not affect results: when many tiles remain,
   /// a thread takes more of them at once.

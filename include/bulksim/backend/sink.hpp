@@ -6,7 +6,8 @@
 
 namespace bulksim {
 
-/// Receives the stripes of tiles, one tile at a time. Each thread of a backend has its own writer.
+/// Receives the stripes of a tile (`Stripe::Work`: of the unit of work of that kind of stripes),
+/// one after the other. Each thread of a backend has its own writer.
 template <class Stripe>
 class Writer {
  public:
@@ -16,10 +17,10 @@ class Writer {
   virtual ~Writer() = default;
 
   /// Begins a tile, or restarts it after its checks have failed.
-  virtual void begin(TileId tile) = 0;
+  virtual void begin(typename Stripe::Work work) = 0;
   /// The memory of the stripe is valid only during the call.
   virtual void write(const Stripe& stripe) = 0;
-  /// Every stripe has been written and the tile has passed all checks.
+  /// Every stripe has been written and the work has passed all checks.
   virtual void finish() = 0;
 };
 

@@ -129,8 +129,6 @@ std::string read_text(FileCalls& calls, const std::string& path);
 void replace_file(FileCalls& calls, const std::string& path, std::string_view content);
 /// Like `replace_file`, but throws Error (73) when `path` exists.
 void create_file(FileCalls& calls, const std::string& path, std::string_view content);
-/// Renames the file `from` to `to`. Throws Error (73) when `to` exists.
-void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to);
 /// rename(2), then syncs both parent folders.
 void rename_durably(FileCalls& calls, const std::string& from, const std::string& to);
 /// Removes a file that may be missing.

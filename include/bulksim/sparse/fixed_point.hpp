@@ -71,17 +71,29 @@ inline FixedPoint cosine_format(std::int64_t n_q, std::int64_t n_i) {
 /// Largest sum of squares of a row of case (a).
 inline constexpr std::int64_t kMostSquares = std::int64_t{1} << 52;
 
-/// 2^exponent, where that is a normal number.
-inline constexpr int kLeastExponent = -1022;
-inline constexpr int kLargestExponent = 1023;
-inline double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kLargestExponent) << 52);
-}
+/// Multiplies by 2^exponent like std::ldexp, as one product for nearly all exponents: both round
+/// the exact x * 2^exponent once.
+class PowerOfTwo {
+ public:
+  explicit PowerOfTwo(int exponent)
+      : exponent_(exponent), is_normal_(kLeast <= exponent && exponent <= kLargest) {
+    if (is_normal_) {
+      factor_ = std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kLargest) << 52);
+    }
+  }
+  double operator()(double x) const { return is_normal_ ? x * factor_ : std::ldexp(x, exponent_); }
 
-/// std::ldexp, as one product for nearly all exponents: both round the exact x * 2^exponent once.
+  static constexpr int kLargest = 1023;  ///< exponent of a float64, and its bias
+  static constexpr int kLeast = -1022;   ///< of one that is not subnormal
+
+ private:
+  int exponent_;
+  bool is_normal_;
+  double factor_ = 0.0;
+};
+
 inline double times_power_of_two(double x, int exponent) {
-  const bool normal = kLeastExponent <= exponent && exponent <= kLargestExponent;
-  return normal ? x * power_of_two(exponent) : std::ldexp(x, exponent);
+  return PowerOfTwo(exponent)(x);
 }
 
 /// Adding this to |x| < 2^51 rounds x half to even: float64 has a spacing of 1 there. The low bits
@@ -113,7 +125,7 @@ inline int largest_exponent(std::span<const double> values) {
     high = std::max(
         high, static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32) & 0x7FFFFFFF);
   const int biased = static_cast<int>(high >> 20);
-  if (biased > 0) return biased - kLargestExponent;
+  if (biased > 0) return biased - PowerOfTwo::kLargest;
   double largest = 0.0;
   for (const double value : values)
     largest = std::max(largest, std::fabs(value));
@@ -125,12 +137,11 @@ inline RowSize row_size(std::span<const double> values) {
   if (values.empty()) return {};
   RowSize size;
   size.exponent = largest_exponent(values);
-  const bool normal = size.exponent >= -kLargestExponent && size.exponent <= -kLeastExponent;
-  const double factor = normal ? power_of_two(-size.exponent) : 0.0;
+  const PowerOfTwo scaling(-size.exponent);
   std::uint64_t fractions = 0;
   std::uint64_t bits = 0;
   for (const double value : values) {
-    const double scaled = normal ? value * factor : std::ldexp(value, -size.exponent);
+    const double scaled = scaling(value);
     size.squares += scaled * scaled;
     const double integer = scaled * 0x1p26;
     const double shifted = integer + kStepsOfOne;
@@ -164,13 +175,11 @@ inline double quantize_row(std::span<const double> values, FixedPoint format, st
   const std::optional<int> e = integer_exponent(values, size);
   const int exponent = e ? *e : size.exponent;
   const double norm = e ? 1.0 : size.norm();
-  const double steps = e ? 1.0 : power_of_two(format.bits);
-  const bool normal = exponent >= -kLargestExponent && exponent <= -kLeastExponent;
-  const double factor = normal ? power_of_two(-exponent) : 0.0;
+  const double steps = e ? 1.0 : times_power_of_two(1.0, format.bits);
+  const PowerOfTwo scaling(-exponent);
   std::int64_t squares = 0;
   for (std::size_t at = 0; at < values.size(); ++at) {
-    const double scaled = normal ? values[at] * factor : std::ldexp(values[at], -exponent);
-    to[at] = rounded_int32(scaled / norm * steps);
+    to[at] = rounded_int32(scaling(values[at]) / norm * steps);
     squares += std::int64_t{to[at]} * to[at];
   }
   const double root = std::sqrt(static_cast<double>(squares));

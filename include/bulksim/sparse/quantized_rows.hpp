@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bulksim/core/types.hpp"
@@ -32,6 +34,23 @@ struct QuantizedRows {
     const std::size_t at = row;
     return std::span<const T>(all).subspan(row_offsets[at], row_offsets[at + 1] - row_offsets[at]);
   }
+};
+
+/// Rows that several owners read and nobody changes.
+class SharedRows {
+ public:
+  SharedRows() : SharedRows(QuantizedRows{}) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): takes the place of rows
+  SharedRows(QuantizedRows rows) : rows_(std::make_shared<const QuantizedRows>(std::move(rows))) {}
+
+  // NOLINTNEXTLINE(google-explicit-constructor): takes the place of rows
+  operator const QuantizedRows&() const { return *rows_; }
+  const QuantizedRows& operator*() const { return *rows_; }
+  const QuantizedRows* operator->() const { return rows_.get(); }
+  bool is_same(const SharedRows& other) const { return rows_ == other.rows_; }
+
+ private:
+  std::shared_ptr<const QuantizedRows> rows_;
 };
 
 /// Quantizes canonical rows and appends them to `out`.

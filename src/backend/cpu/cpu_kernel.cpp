@@ -37,7 +37,8 @@ KernelVariants variants() {
   constexpr auto kRows = Identities::kRows;
   constexpr auto kColumns = Identities::kRowsAndColumns;
   return {{{run<Scores, kRows, Partials::kOff>, run<Scores, kRows, Partials::kOn>},
-           {run<Scores, kColumns, Partials::kOff>, run<Scores, kColumns, Partials::kOn>}}};
+           {run<Scores, kColumns, Partials::kOff>, run<Scores, kColumns, Partials::kOn>}},
+          run_filter<Scores>};
 }
 
 KernelFunctions functions() {
@@ -98,9 +99,17 @@ CpuKernel CpuKernel::choose(Simd simd) {
 
 BlockFunction CpuKernel::function(FixedPoint format, Signs signs, Identities identities,
                                   Partials partials) const {
+  return variants(format, signs)
+      .functions[identities == Identities::kRowsAndColumns][partials == Partials::kOn];
+}
+
+FilterFunction CpuKernel::filter_function(FixedPoint format, Signs signs) const {
+  return variants(format, signs).filter;
+}
+
+const KernelVariants& CpuKernel::variants(FixedPoint format, Signs signs) const {
   const bool from_one = format == kQ26 && signs == Signs::kNonNegative;
-  const KernelVariants& variants = from_one ? functions_.non_negative : functions_.any;
-  return variants.functions[identities == Identities::kRowsAndColumns][partials == Partials::kOn];
+  return from_one ? functions_.non_negative : functions_.any;
 }
 
 }  // namespace bulksim

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -77,6 +79,39 @@ struct BlockTask {
   KernelScratch* scratch = nullptr;
 };
 
+/// A cell whose score is wanted.
+struct FoundCell {
+  std::uint32_t item;  ///< within the sub-block
+  float score;
+};
+
+/// A score, and the middle between it and the float32 below it: no float64 below that is rounded to
+/// the score.
+struct ScoreFloor {
+  float score;
+  double middle;
+
+  static ScoreFloor of(float score) {
+    constexpr float kLeast = -std::numeric_limits<float>::max();
+    if (score <= kLeast) return {score, -std::numeric_limits<double>::infinity()};
+    const double below = std::nextafter(score, kLeast);
+    return {score, (score + below) / 2};
+  }
+};
+
+/// Neighbouring queries times one sub-block, of which only high scores are wanted.
+struct FilterTask {
+  const LabelledRows* queries = nullptr;
+  RowRange rows;                       ///< of the queries
+  const ItemBlock* block = nullptr;    ///< built for the lanes of the kernel
+  const ScoreFloor* floors = nullptr;  ///< by row
+  /// By item of the padded sub-block: scores from there on are wanted as well; or null.
+  const float* item_floors = nullptr;
+  KernelScratch* scratch = nullptr;
+  FoundCell* out = nullptr;       ///< room for all cells
+  std::uint32_t* ends = nullptr;  ///< by row: end of its cells in `out`, items ascending
+};
+
 /// Which sums the kernel forms while it reads the accumulators.
 enum class Identities {
   kRows,            ///< per query and 1,024 items, compared by the kernel
@@ -89,9 +124,12 @@ enum class Partials { kOff, kOn };
 /// Computes a task. Returns the number of row identities that do not hold.
 using BlockFunction = std::int64_t (*)(const BlockTask&);
 
-/// Indexed by Identities and Partials.
+/// The same for a filter: the scores that are not wanted are not rounded and not written.
+using FilterFunction = std::int64_t (*)(const FilterTask&);
+
 struct KernelVariants {
-  BlockFunction functions[2][2];
+  BlockFunction functions[2][2];  ///< indexed by Identities and Partials
+  FilterFunction filter;
 };
 
 /// The functions compiled once per instruction set.
@@ -114,11 +152,14 @@ class CpuKernel {
   /// `signs` covers both queries and items.
   BlockFunction function(FixedPoint format, Signs signs, Identities identities,
                          Partials partials = Partials::kOff) const;
+  FilterFunction filter_function(FixedPoint format, Signs signs) const;
   /// Streaming stores that bypass the caches, for measurements; `out` is aligned and `size` a
   /// multiple of 16.
   void stream(float* out, std::size_t size) const { functions_.stream(out, size); }
 
  private:
+  const KernelVariants& variants(FixedPoint format, Signs signs) const;
+
   CpuKernel(std::string name, const KernelFunctions& functions)
       : name_(std::move(name)), functions_(functions) {}
 

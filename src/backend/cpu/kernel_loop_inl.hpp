@@ -253,6 +253,149 @@ std::int64_t run(const BlockTask& task) {
   return failed;
 }
 
+/// Which cells of a query are wanted: those from one score on. Their products are compared before
+/// they are rounded, with the middle between that score and the float32 below it.
+template <class Scores>
+struct OneFloor {
+  using Tag = Doubles;
+  using Mask = hn::Mask<Doubles>;
+
+  HWY_INLINE explicit OneFloor(const FilterTask& task, std::size_t row)
+      : least(hn::Set(Doubles(), task.floors[row].middle)) {}
+
+  HWY_INLINE Mask reaches(DoubleVector products, std::size_t) const {
+    return hn::Ge(products, least);
+  }
+
+  DoubleVector least;
+};
+
+/// The same, and those that reach the floor of their item.
+template <class Scores>
+struct TwoFloors {
+  using Tag = Halves;
+  using Mask = hn::Mask<Halves>;
+
+  HWY_INLINE explicit TwoFloors(const FilterTask& task, std::size_t row)
+      : query(hn::Set(Halves(), task.floors[row].score)), items(task.item_floors) {}
+
+  HWY_INLINE Mask reaches(DoubleVector products, std::size_t at) const {
+    return hn::Ge(Scores::score(products), hn::Min(query, hn::LoadU(Halves(), items + at)));
+  }
+
+  HalfVector query;
+  const float* items;
+};
+
+/// The last pass of a filter over the items [begin, end) (a whole number of steps, of which the
+/// cells before `valid` exist): adds the dense columns, appends the cells that may be wanted, and
+/// clears the accumulators. Returns the sum of all A.
+template <class Scores, class Floors>
+HWY_INLINE std::uint64_t filter(const LastPass& pass, const Floors& floors, std::size_t begin,
+                                std::size_t end, std::size_t valid, FoundCell*& out) {
+  const typename Floors::Tag tag;
+  const Group zero{hn::Set(Sums(), Scores::kZero), hn::Set(Sums(), Scores::kZero)};
+  Group total{hn::Zero(Sums()), hn::Zero(Sums())};
+  const Scale scale(pass.query_scale * Scores::kUnit, pass.item_scales);
+  for (std::size_t item = begin; item < end; item += kStepItems) {
+    Group groups[kGroups];
+    for (std::size_t g = 0; g < kGroups; ++g)
+      groups[g] = load(pass.sums + item + g * kGroupItems);
+    for (std::size_t c = 0; c < pass.column_count; ++c) {
+      const WeightedColumn& column = pass.columns[c];
+      const std::int32_t* values = pass.dense + std::size_t{column.start} * kLineValues + item;
+      for (std::size_t g = 0; g < kGroups; ++g) {
+        groups[g] = add(groups[g], multiply(column.weight, values + g * kGroupItems));
+      }
+    }
+    DoubleVector products[2 * kGroups];
+    typename Floors::Mask any = hn::FirstN(tag, 0);
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      const std::size_t at = item + g * kGroupItems;
+      total = add(total, groups[g]);
+      products[2 * g] = Scores::product(groups[g].low, scale.products(at));
+      products[2 * g + 1] = Scores::product(groups[g].high, scale.products(at + kLanes));
+      any = hn::Or(any, floors.reaches(products[2 * g], at));
+      any = hn::Or(any, floors.reaches(products[2 * g + 1], at + kLanes));
+      store(zero, pass.sums + at);
+    }
+    if (hn::AllFalse(tag, any)) continue;
+    HWY_ALIGN float scores[kStepItems];
+    std::uint64_t bits = 0;
+    for (std::size_t half = 0; half < 2 * kGroups; ++half) {
+      const std::size_t at = half * kLanes;
+      std::uint64_t mask = 0;
+      hn::StoreMaskBits(tag, floors.reaches(products[half], item + at),
+                        reinterpret_cast<std::uint8_t*>(&mask));
+      bits |= mask << at;
+      hn::StoreU(Scores::score(products[half]), Halves(), scores + at);
+    }
+    if (valid - item < kStepItems) bits &= (std::uint64_t{1} << (valid - item)) - 1;
+    for (; bits != 0; bits &= bits - 1) {
+      const std::size_t at = hwy::Num0BitsBelowLS1Bit_Nonzero64(bits);
+      *out++ = {static_cast<std::uint32_t>(item + at), scores[at]};
+    }
+  }
+  HWY_ALIGN std::int64_t lanes[kLanes];
+  hn::Store(hn::Add(total.low, total.high), Sums(), lanes);
+  std::uint64_t sum = 0;
+  for (const std::int64_t lane : lanes)
+    sum += lane;
+  return sum - (end - begin) * static_cast<std::uint64_t>(Scores::kZero);
+}
+
+/// Appends the cells of one query that may be wanted; returns the number of segments whose identity
+/// does not hold.
+template <class Scores, class Floors>
+HWY_INLINE std::int64_t filter_query(const FilterTask& task, const LastPass& pass,
+                                     const Parted& parted, std::size_t row, FoundCell*& out) {
+  const Floors floors(task, row);
+  const std::size_t items = task.block->items();
+  std::int64_t failed = 0;
+  for (std::size_t begin = 0; begin < items; begin += kFineRows) {
+    const std::size_t end = HWY_MIN(begin + kFineRows, items);
+    const std::size_t padded = begin + (end - begin + kStepItems - 1) / kStepItems * kStepItems;
+    const std::uint64_t sum = filter<Scores>(pass, floors, begin, padded, end, out);
+    failed += sum != parted.expected[begin / kFineRows];
+  }
+  return failed;
+}
+
+template <class Scores, template <class> class Floors>
+std::int64_t run_filter(const FilterTask& task) {
+  const ItemBlock& block = *task.block;
+  KernelScratch& scratch = *task.scratch;
+  std::int64_t* sums = scratch.accumulators();
+  std::fill_n(sums, KernelScratch::accumulators_of(block.items()), Scores::kZero);
+  std::int64_t failed = 0;
+  FoundCell* out = task.out;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(task.rows.size()); ++row) {
+    const std::int64_t query = task.rows.begin + static_cast<std::int64_t>(row);
+    const double query_scale = task.queries->scale(query);
+    const Parted parted = part(task.queries->row(query), block, scratch);
+    for (std::size_t entry = 0; entry < parted.lists; ++entry) {
+      const WeightedColumn& list = scratch.lists()[entry];
+      add_list(block.postings() + list.start, list.groups, list.weight, sums);
+    }
+    const LastPass pass{sums,        block.dense(),  scratch.dense(), parted.dense, nullptr,
+                        query_scale, block.scales(), false,           false};
+    using Exact = typename Scores::Exact;
+    if (!std::is_same_v<Scores, Exact> && may_exceed(parted, query_scale, block)) {
+      failed += filter_query<Exact, Floors<Exact>>(task, pass, parted, row, out);
+    } else {
+      failed += filter_query<Scores, Floors<Scores>>(task, pass, parted, row, out);
+    }
+    task.ends[row] = static_cast<std::uint32_t>(out - task.out);
+  }
+  return failed;
+}
+
+template <class Scores>
+std::int64_t run_filter(const FilterTask& task) {
+  return task.item_floors == nullptr ? run_filter<Scores, OneFloor>(task)
+                                     : run_filter<Scores, TwoFloors>(task);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace bulksim
 HWY_AFTER_NAMESPACE();

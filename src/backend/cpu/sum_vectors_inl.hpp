@@ -110,11 +110,18 @@ struct ExactScores {
   static constexpr float kLeast = -1.0f;
   static constexpr double kUnit = 1.0;
 
-  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
-    const Halves d;
+  /// A times the scales.
+  HWY_INLINE static DoubleVector product(SumVector sums, DoubleVector scales) {
     const auto integers = kZero == 0 ? sums : hn::Sub(sums, hn::Set(Sums(), kZero));
-    const auto score = hn::Mul(hn::ConvertTo(Doubles(), integers), scales);
-    return hn::Add(hn::DemoteTo(d, score), hn::Zero(d));
+    return hn::Mul(hn::ConvertTo(Doubles(), integers), scales);
+  }
+  /// The product rounded to a score; never -0.
+  HWY_INLINE static HalfVector score(DoubleVector product) {
+    const Halves d;
+    return hn::Add(hn::DemoteTo(d, product), hn::Zero(d));
+  }
+  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
+    return score(product(sums, scales));
   }
 };
 
@@ -128,13 +135,19 @@ struct NonNegativeCosines {
   static constexpr double kUnit = 0x1p52;  // of the scales
   using Exact = ExactScores<kZero>;
 
-  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
+  HWY_INLINE static DoubleVector product(SumVector sums, DoubleVector scales) {
     const auto x = hn::BitCast(Doubles(), sums);
 #if HWY_NATIVE_FMA
-    return hn::DemoteTo(Halves(), hn::MulSub(x, scales, scales));
+    return hn::MulSub(x, scales, scales);
 #else
-    return hn::DemoteTo(Halves(), hn::Mul(hn::Sub(x, hn::Set(Doubles(), 1.0)), scales));
+    return hn::Mul(hn::Sub(x, hn::Set(Doubles(), 1.0)), scales);
 #endif
+  }
+  HWY_INLINE static HalfVector score(DoubleVector product) {
+    return hn::DemoteTo(Halves(), product);
+  }
+  HWY_INLINE static HalfVector of(SumVector sums, DoubleVector scales) {
+    return score(product(sums, scales));
   }
 };
 

@@ -15,14 +15,16 @@
 
 namespace bulksim {
 
-/// The threads of a backend, each with its own worker, which computes tiles column by column. The
+/// The threads of a backend, each with its own worker, which computes batches of tiles. The
 /// first failure of any thread ends all.
 template <class Worker>
 class TileThreads {
  public:
   TileThreads(const CpuBackendOptions& options,
-              const std::function<std::unique_ptr<Worker>(int thread)>& make_worker)
-      : count_(options.threads), queue_(options.threads, options.chunks_in_flight) {
+              const std::function<std::unique_ptr<Worker>(int thread)>& make_worker,
+              std::int64_t columns_of_a_band = 1)
+      : count_(options.threads),
+        queue_(options.threads, options.chunks_in_flight, columns_of_a_band) {
     for (int thread = 0; thread < count_; ++thread)
       workers_.push_back(make_worker(thread));
   }
@@ -43,16 +45,15 @@ class TileThreads {
   /// whenever the worker has finished a batch of tiles.
   template <class Sink, class Begin, class BatchDone>
   void start(Sink& sink, const Begin& begin, const BatchDone& batch_done) {
-    for (const auto& own : workers_) {
-      threads_.emplace_back(
-          [this, &sink, begin, batch_done, worker = own.get()](const std::stop_token& stop) {
-            try {
-              begin(*worker);
-              work(*worker, sink, batch_done, stop);
-            } catch (...) {
-              queue_.fail(std::current_exception());
-            }
-          });
+    for (int thread = 0; thread < count_; ++thread) {
+      threads_.emplace_back([this, &sink, begin, batch_done, thread](const std::stop_token& stop) {
+        try {
+          begin(*workers_[thread]);
+          work(thread, sink, batch_done, stop);
+        } catch (...) {
+          queue_.fail(std::current_exception());
+        }
+      });
     }
   }
 
@@ -78,14 +79,13 @@ class TileThreads {
   }
 
   template <class Sink, class BatchDone>
-  void work(Worker& worker, Sink& sink, const BatchDone& batch_done, const std::stop_token& stop) {
+  void work(int thread, Sink& sink, const BatchDone& batch_done, const std::stop_token& stop) {
+    Worker& worker = *workers_[thread];
     const auto writer = sink.make_writer();
-    while (auto batch = queue_.take(stop)) {
-      worker.begin_column(*batch->chunk, batch->tiles.front().column);
-      for (const TileId tile : batch->tiles) {
-        if (stop.stop_requested() || queue_.failed()) return;
-        recomputed_ += worker.compute(tile, *writer);
-      }
+    while (auto batch = queue_.take(stop, thread)) {
+      const auto is_over = [&] { return stop.stop_requested() || queue_.failed(); };
+      recomputed_ += worker.compute(*batch, *writer, is_over);
+      if (is_over()) return;
       batch_done(worker);
       queue_.done(*std::move(batch));
     }

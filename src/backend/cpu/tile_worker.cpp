@@ -34,8 +34,8 @@ std::int64_t padded_column(std::int64_t items, std::int64_t sub_block) {
 }  // namespace
 
 LabelledQueries::LabelledQueries(const QueryBatch& queries)
-    : batch(&queries), vocabulary(queries.rows) {
-  rows.assign(queries.rows, {0, queries.rows.rows()}, vocabulary);
+    : batch(queries), vocabulary(queries.rows) {
+  rows.assign(queries.rows, {0, queries.rows->rows()}, vocabulary);
 }
 
 TileWorker::TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel)
@@ -56,11 +56,15 @@ std::int64_t TileWorker::partial_blocks() const {
   return FineGrid(options_.grid).columns_of_a_tile();
 }
 
-void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
-  chunk_ = &chunk;
-  const RowRange items = options_.grid.items(column);
-  local_items_ = {items.begin - chunk.range.begin, items.end - chunk.range.begin};
-  items_.assign(chunk.rows, local_items_, queries_->vocabulary);
+/// Inverts the items of a column of tiles.
+void TileWorker::begin_column(const TileBatch& batch) {
+  if (batch.number == chunk_number_ && batch.tiles.front().column == column_) return;
+  chunk_number_ = batch.number;
+  column_ = batch.tiles.front().column;
+  chunk_ = batch.chunk.get();
+  const RowRange items = options_.grid.items(column_);
+  local_items_ = {items.begin - chunk_->range.begin, items.end - chunk_->range.begin};
+  items_.assign(chunk_->rows, local_items_, queries_->vocabulary);
   std::int64_t begin = 0;
   for (ItemBlock& block : blocks_) {
     const std::int64_t end = std::min(begin + layout_.items, items.size());
@@ -73,7 +77,18 @@ void TileWorker::begin_column(const ItemChunk& chunk, std::int64_t column) {
   scratch_.require(std::min(layout_.items, items.size()), queries_->rows.longest());
 }
 
-std::int64_t TileWorker::compute(TileId tile, TileWriter& writer) {
+std::int64_t TileWorker::compute(const TileBatch& batch, TileWriter& writer,
+                                 const std::function<bool()>& is_over) {
+  begin_column(batch);
+  std::int64_t recomputed = 0;
+  for (const TileId tile : batch.tiles) {
+    if (is_over()) break;
+    recomputed += compute_tile(tile, writer);
+  }
+  return recomputed;
+}
+
+std::int64_t TileWorker::compute_tile(TileId tile, TileWriter& writer) {
   for (std::int64_t failed = 0; failed < 2; ++failed) {
     if (compute_once(tile, writer)) {
       writer.finish();
@@ -86,7 +101,7 @@ std::int64_t TileWorker::compute(TileId tile, TileWriter& writer) {
 bool TileWorker::compute_once(TileId tile, TileWriter& writer) {
   const TileShape& shape = options_.grid.tile();
   const RowRange rows = options_.grid.queries(tile.row);
-  const std::int64_t first = queries_->batch->range.begin;
+  const std::int64_t first = queries_->batch.range.begin;
   local_rows_ = {rows.begin - first, rows.end - first};
   const auto cells =
       sampled_cells(options_.grid.number(tile), local_rows_.size(), local_items_.size());
@@ -147,7 +162,7 @@ bool TileWorker::samples_hold(RowRange rows, std::span<const Cell>& cells) const
   for (; !cells.empty() && cells.front().row < rows.end; cells = cells.subspan(1)) {
     const Cell& cell = cells.front();
     const float value = stripe_.data()[(cell.row - rows.begin) * width + cell.item];
-    if (!is_score_of(value, queries_->batch->rows, local_rows_.begin + cell.row, chunk_->rows,
+    if (!is_score_of(value, queries_->batch.rows, local_rows_.begin + cell.row, chunk_->rows,
                      local_items_.begin + cell.item)) {
       return false;
     }

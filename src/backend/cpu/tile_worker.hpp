@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "backend/rows/aligned_buffer.hpp"
 #include "backend/rows/item_blocks.hpp"
 #include "backend/rows/labelled_rows.hpp"
+#include "backend/rows/tile_batch_queue.hpp"
 #include "backend/rows/tile_checks.hpp"
 #include "bulksim/backend/similarity_backend.hpp"
 #include "sparse/vocabulary.hpp"
@@ -16,7 +18,7 @@ namespace bulksim {
 
 /// A query batch shared by the workers; constant while they run.
 struct LabelledQueries {
-  const QueryBatch* batch = nullptr;
+  QueryBatch batch;  ///< a copy: threads may begin when the batch is over
   Vocabulary vocabulary;
   LabelledRows rows;
 
@@ -32,17 +34,21 @@ class TileWorker {
   TileWorker(const CpuBackendOptions& options, const CpuKernel& kernel);
 
   /// Sets the queries, which must outlive the computation of the columns that follow.
-  void begin_queries(const LabelledQueries& queries) { queries_ = &queries; }
-  /// Inverts the items of a column of tiles; the chunk must outlive the computation of its tiles.
-  void begin_column(const ItemChunk& chunk, std::int64_t column);
-  /// Computes a tile of the column, and recomputes it when its checks fail. Returns the number of
-  /// recomputations; throws Error (70) when the checks fail again.
-  std::int64_t compute(TileId tile, TileWriter& writer);
+  void begin_queries(const LabelledQueries& queries) {
+    queries_ = &queries;
+    chunk_number_ = -1;
+  }
+  /// Computes tiles of one column, and recomputes a tile when its checks fail. Returns the number
+  /// of recomputations; throws Error (70) when the checks fail again. Ends early when `is_over`.
+  std::int64_t compute(const TileBatch& batch, TileWriter& writer,
+                       const std::function<bool()>& is_over);
 
   static std::int64_t bytes(const CpuBackendOptions& options, std::int64_t labels,
                             std::int64_t tile_nnz);
 
  private:
+  void begin_column(const TileBatch& batch);
+  std::int64_t compute_tile(TileId tile, TileWriter& writer);
   bool compute_once(TileId tile, TileWriter& writer);
   bool compute_stripe(RowRange rows);
   bool samples_hold(RowRange rows, std::span<const Cell>& cells) const;
@@ -56,6 +62,8 @@ class TileWorker {
   std::int64_t stripe_rows_;
   const LabelledQueries* queries_ = nullptr;
   const ItemChunk* chunk_ = nullptr;
+  std::int64_t chunk_number_ = -1;
+  std::int64_t column_ = 0;
   BlockFunction function_ = nullptr;
   RowRange local_items_;  // of the column of tiles, within the chunk
   RowRange local_rows_;   // of the tile, within the query batch

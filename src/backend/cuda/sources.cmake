@@ -26,6 +26,7 @@ set(BULKSIM_CUDA_NEEDS
   core/error.cpp
   core/run/host.cpp
   core/run/kernel_log.cpp
+  core/run/parallel.cpp
   core/run/watchdog.cpp
   core/text/format_text.cpp
   sparse/csr_matrix.cpp

@@ -1,6 +1,30 @@
 #include "backend/rows/labelled_rows.hpp"
 
+#include "core/run/parallel.hpp"
+
 namespace bulksim {
+
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 4096;
+constexpr std::ptrdiff_t kShort = 32;  // entries up to which insertion is the fastest sort
+
+void sort_entries(LabelledEntry* begin, LabelledEntry* end) {
+  if (end - begin > kShort) {
+    std::sort(begin, end,
+              [](const LabelledEntry& a, const LabelledEntry& b) { return a.label < b.label; });
+    return;
+  }
+  for (LabelledEntry* next = begin; next < end; ++next) {
+    const LabelledEntry entry = *next;
+    LabelledEntry* hole = next;
+    for (; hole > begin && hole[-1].label > entry.label; --hole)
+      *hole = hole[-1];
+    *hole = entry;
+  }
+}
+
+}  // namespace
 
 void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary) {
   offsets_.reserve(range.size() + 1);
@@ -27,6 +51,14 @@ void LabelledRows::assign(const QuantizedRows& rows, RowRange range, const Vocab
     offsets_.push_back(end - entries);
   }
   if (signs < 0) signs_ = Signs::kAny;
+}
+
+void LabelledRows::sort_by_label(RowRange range, int threads) {
+  run_in_parallel(divide_up(range.size(), kRowsAtOnce), threads, [&](std::int64_t some) {
+    const std::int64_t begin = range.begin + some * kRowsAtOnce;
+    for (std::int64_t row = begin; row < std::min(begin + kRowsAtOnce, range.end); ++row)
+      sort_entries(entries_.data() + offsets_[row], entries_.data() + offsets_[row + 1]);
+  });
 }
 
 }  // namespace bulksim

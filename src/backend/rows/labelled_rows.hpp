@@ -21,11 +21,14 @@ struct LabelledEntry {
 enum class Signs { kAny, kNonNegative };
 
 /// Canonical rows with columns replaced by labels of a query vocabulary, in the order of their
-/// columns. Entries outside the vocabulary match no query and are dropped.
+/// columns or of their labels. Entries outside the vocabulary match no query and are dropped.
 class LabelledRows {
  public:
   /// Replaces the rows with `range` of `rows`; keeps the memory.
   void assign(const QuantizedRows& rows, RowRange range, const Vocabulary& vocabulary);
+  /// Orders the entries of each row of a range by label: the most frequent columns of the queries
+  /// first.
+  void sort_by_label(RowRange range, int threads = 1);
 
   std::int64_t rows() const { return std::ssize(offsets_) - 1; }
   std::int64_t nnz() const { return offsets_.back(); }

@@ -26,6 +26,10 @@ class FilteringBackend final : public PairBackend {
   void drain() override { backend_->drain(); }
   std::int64_t recomputed_tiles() const override { return backend_->recomputed_tiles(); }
   PairStats work() const override { return filter_.work(); }
+  void for_each_list(RowRange queries,
+                     const std::function<void(const PairStripe&)>& take) const override {
+    filter_.for_each_list(queries, take);
+  }
 
  private:
   PairFilter filter_;
@@ -58,13 +62,21 @@ float PairFilter::floor(std::int64_t row) const {
 
 PairStats PairFilter::work() const {
   const std::int64_t cells = cells_;
-  return {.cells = cells, .candidates = cells};
+  PairStats work{.cells = cells, .candidates = cells};
+  work.cells_of_way[static_cast<std::size_t>(PairWay::kFilter)] = cells;
+  return work;
+}
+
+void PairFilter::for_each_list(RowRange queries,
+                               const std::function<void(const PairStripe&)>& take) const {
+  if (best_) best_->for_each_list(queries_, queries, take);
 }
 
 void PairFilter::Writer::begin(TileId tile) {
   tile_ = tile;
   pending_.begin();
-  writer_->begin(tile);
+  rows_.clear();
+  kept_.clear();
 }
 
 void PairFilter::Writer::write(const TileStripe& stripe) {
@@ -74,7 +86,7 @@ void PairFilter::Writer::write(const TileStripe& stripe) {
     const std::int64_t query = rows.begin + stripe.first_row + row;
     if (query >= rows.end) break;
     filter_row(query, stripe.values.data() + row * width);
-    pass_on(query);
+    keep_row(query);
   }
 }
 
@@ -84,10 +96,18 @@ void PairFilter::Writer::write_candidates(std::int64_t query,
   std::copy_if(
       candidates.begin(), candidates.end(), std::back_inserter(pairs_),
       [&](const ScoredItem& pair) { return filter_.spec_.admits(query, pair.item, pair.score); });
-  pass_on(query);
+  keep_row(query);
 }
 
 void PairFilter::Writer::finish() {
+  const bool are_lists = filter_.spec_.keep == Keep::kBest;
+  using Stage = PairWork::Stage;
+  writer_->begin({{&tile_, 1}, are_lists ? Stage::kSearch : Stage::kPairs});
+  std::size_t begin = 0;
+  for (const auto& [query, end] : rows_) {
+    writer_->write({query, std::span(kept_).subspan(begin, end - begin)});
+    begin = end;
+  }
   writer_->finish();
   if (filter_.best_) pending_.push_to(*filter_.best_);
   filter_.cells_ +=
@@ -115,12 +135,14 @@ void PairFilter::Writer::filter_row(std::int64_t query, const float* values) {
   }
 }
 
-void PairFilter::Writer::pass_on(std::int64_t query) {
+void PairFilter::Writer::keep_row(std::int64_t query) {
   if (filter_.best_) {
     const std::int64_t row = query - filter_.queries_.begin;
     pending_.keep(filter_.spec_, query, row, filter_.best_->floor(row), pairs_);
   }
-  if (!pairs_.empty()) writer_->write({query, pairs_});
+  if (pairs_.empty() || filter_.spec_.keep == Keep::kBest) return;
+  kept_.insert(kept_.end(), pairs_.begin(), pairs_.end());
+  rows_.emplace_back(query, kept_.size());
 }
 
 std::unique_ptr<PairBackend> make_filtering_backend(std::unique_ptr<SimilarityBackend> backend,

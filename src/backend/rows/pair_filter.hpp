@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backend/rows/pending_top_k.hpp"
@@ -30,6 +31,8 @@ class PairFilter final : public TileSink {
   /// Lower scores of this row of the batch are not wanted. Rises as tiles are finished.
   float floor(std::int64_t row) const;
   PairStats work() const;
+  /// As PairBackend.
+  void for_each_list(RowRange queries, const std::function<void(const PairStripe&)>& take) const;
 
  private:
   TileGrid grid_;
@@ -40,7 +43,8 @@ class PairFilter final : public TileSink {
   std::atomic<std::int64_t> cells_ = 0;
 };
 
-/// Passes the tiles of one thread to the filter.
+/// Passes the tiles of one thread to the filter, which delivers the pairs of a tile when it is
+/// finished.
 class PairFilter::Writer final : public TileWriter {
  public:
   explicit Writer(PairFilter& filter) : filter_(filter), writer_(filter.sink_->make_writer()) {}
@@ -53,12 +57,15 @@ class PairFilter::Writer final : public TileWriter {
 
  private:
   void filter_row(std::int64_t query, const float* values);
-  void pass_on(std::int64_t query);
+  void keep_row(std::int64_t query);
 
   PairFilter& filter_;
   std::unique_ptr<PairWriter> writer_;
   TileId tile_;
-  std::vector<ScoredItem> pairs_;
+  std::vector<ScoredItem> pairs_;  // of one row
+  /// Rows of the tile with pairs: the query, and the end of its pairs.
+  std::vector<std::pair<std::int64_t, std::size_t>> rows_;
+  std::vector<ScoredItem> kept_;
   PendingTopK pending_;
 };
 

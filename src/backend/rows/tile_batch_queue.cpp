@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kTilesPerBatch = 8;  // they share the items that one thread inverts
+constexpr std::int64_t kRowsPerBatch = 8;    // they share the items that one thread inverts
+constexpr std::int64_t kTilesPerBatch = 32;  // but a stop request takes effect between batches
 
 }  // namespace
 
@@ -24,8 +26,21 @@ void TileBatchQueue::submit(ItemChunk chunk) {
   rethrow();
   if (chunk.tiles.empty()) return;
   open_tiles_[chunks_] = std::ssize(chunk.tiles);
+  if (columns_of_a_band_ > 1) {
+    std::ranges::sort(chunk.tiles, {}, [&](const TileId& tile) {
+      return std::tuple(tile.column / columns_of_a_band_, tile.row, tile.column);
+    });
+  }
   const auto shared = std::make_shared<const ItemChunk>(std::move(chunk));
-  waiting_.push_back({chunks_++, shared, shared->tiles});
+  const auto band_of = [&](const TileId& tile) { return tile.column / columns_of_a_band_; };
+  for (std::span<const TileId> rest = shared->tiles; !rest.empty();) {
+    const auto end = std::ranges::find_if(
+        rest, [&](std::int64_t band) { return band != band_of(rest.front()); }, band_of);
+    const auto tiles = rest.first(end - rest.begin());
+    waiting_.push_back({{chunks_, shared, tiles}, kNobody});
+    rest = rest.subspan(tiles.size());
+  }
+  ++chunks_;
   changed_.notify_all();
 }
 
@@ -35,16 +50,27 @@ void TileBatchQueue::drain() {
   rethrow();
 }
 
-std::optional<TileBatch> TileBatchQueue::take(const std::stop_token& stop) {
+std::optional<TileBatch> TileBatchQueue::take(const std::stop_token& stop, int thread) {
   std::unique_lock lock(mutex_);
   if (!wait_for_tiles(lock, stop)) return std::nullopt;
-  return split_off(share_of_a_thread());
+  const auto band = band_for(thread);
+  band->owner = thread;
+  std::span<const TileId>& left = band->rest.tiles;
+  TileBatch batch = band->rest;
+  batch.tiles = left.first(share_of_a_thread(left));
+  left = left.subspan(batch.tiles.size());
+  if (left.empty()) waiting_.erase(band);
+  return batch;
 }
 
 std::optional<TileBatch> TileBatchQueue::take_chunk(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!wait_for_tiles(lock, stop)) return std::nullopt;
-  return split_off(waiting_.front().tiles);
+  TileBatch batch = waiting_.front().rest;
+  batch.tiles = batch.chunk->tiles;
+  while (!waiting_.empty() && waiting_.front().rest.number == batch.number)
+    waiting_.pop_front();
+  return batch;
 }
 
 bool TileBatchQueue::wait_for_tiles(std::unique_lock<std::mutex>& lock,
@@ -53,24 +79,33 @@ bool TileBatchQueue::wait_for_tiles(std::unique_lock<std::mutex>& lock,
   return !stop.stop_requested() && !failure_;
 }
 
-/// Removes `tiles`, the first tiles of the first chunk, from the queue.
-TileBatch TileBatchQueue::split_off(std::span<const TileId> tiles) {
-  TileBatch batch = waiting_.front();
-  batch.tiles = tiles;
-  std::span<const TileId>& left = waiting_.front().tiles;
-  left = left.subspan(tiles.size());
-  if (left.empty()) waiting_.pop_front();
-  return batch;
+/// The band of a thread, else the first without one, else the longest.
+std::deque<TileBatchQueue::Band>::iterator TileBatchQueue::band_for(int thread) {
+  const auto own = std::ranges::find(waiting_, thread, &Band::owner);
+  if (own != waiting_.end()) return own;
+  const auto free = std::ranges::find(waiting_, kNobody, &Band::owner);
+  if (free != waiting_.end()) return free;
+  return std::ranges::max_element(waiting_, {},
+                                  [](const Band& band) { return band.rest.tiles.size(); });
 }
 
-/// The waiting tiles of the first column for one thread: fewer towards the end, so that no thread
-/// stays idle.
-std::span<const TileId> TileBatchQueue::share_of_a_thread() const {
-  std::int64_t left = waiting_.back().chunk->tiles_to_come;
-  for (const TileBatch& chunk : waiting_)
-    left += std::ssize(chunk.tiles);
-  return same_column(waiting_.front().tiles,
-                     std::clamp<std::int64_t>(left / threads_, 1, kTilesPerBatch));
+/// Tiles of the next rows for one thread: fewer towards the end, so that no thread stays idle.
+std::size_t TileBatchQueue::share_of_a_thread(std::span<const TileId> tiles) const {
+  std::int64_t left = waiting_.back().rest.chunk->tiles_to_come;
+  for (const Band& band : waiting_)
+    left += std::ssize(band.rest.tiles);
+  const std::int64_t most = std::clamp<std::int64_t>(left / threads_, 1, kTilesPerBatch);
+  std::int64_t rows = 0;
+  std::size_t count = 0;
+  while (count < tiles.size() && rows < kRowsPerBatch) {
+    std::size_t end = count + 1;
+    while (end < tiles.size() && tiles[end].row == tiles[count].row)
+      ++end;
+    if (rows > 0 && static_cast<std::int64_t>(end) > most) break;
+    count = end;
+    ++rows;
+  }
+  return count;
 }
 
 void TileBatchQueue::done(TileBatch batch) {

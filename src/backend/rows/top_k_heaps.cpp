@@ -30,8 +30,11 @@ void make_heap(std::uint64_t* numbers, std::size_t size) {
 
 }  // namespace
 
-TopKHeaps::TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count)
+TopKHeaps::TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count,
+                     std::uint64_t floor)
     : count_(static_cast<std::size_t>(std::min(items, count))), sizes_(queries), floors_(queries) {
+  for (auto& of_query : floors_)
+    of_query.store(floor, std::memory_order_relaxed);
   heaps_.require(sizes_.size() * (count_ + 1));
 }
 
@@ -53,6 +56,20 @@ void TopKHeaps::push(std::int64_t query, std::span<const std::uint64_t> rank_key
     if (rank_key > best[0]) sink(best, count_, 0, rank_key);
   }
   floors_[at].store(best[0], std::memory_order_relaxed);
+}
+
+void TopKHeaps::for_each_list(RowRange batch, RowRange queries,
+                              const std::function<void(const PairStripe&)>& take) const {
+  std::vector<ScoredItem> pairs;
+  const std::int64_t end = std::min(batch.end, queries.end);
+  for (std::int64_t query = std::max(batch.begin, queries.begin); query < end; ++query) {
+    const std::size_t row = query - batch.begin;
+    pairs.clear();
+    for (const std::uint64_t key : std::span(heap(row), sizes_[row]))
+      pairs.push_back({item_of(key), score_of(key)});
+    std::ranges::sort(pairs, {}, &ScoredItem::item);
+    if (!pairs.empty()) take({query, pairs});
+  }
 }
 
 std::int64_t TopKHeaps::bytes(std::int64_t queries, std::int64_t items, std::int64_t count) {

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "backend/rows/aligned_buffer.hpp"
 #include "backend/rows/prefetch.hpp"
+#include "bulksim/backend/pair_backend.hpp"
 
 namespace bulksim {
 
@@ -17,9 +19,10 @@ namespace bulksim {
 /// workers. A rank key that is not above the floor of its query is not part of the result.
 class TopKHeaps {
  public:
-  TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count);
+  /// `floor` is below the rank keys of the result of every query, or 0.
+  TopKHeaps(std::int64_t queries, std::int64_t items, std::int64_t count, std::uint64_t floor = 0);
 
-  /// The lowest of the `count` rank keys of a query; 0 while there are fewer.
+  /// The lowest of the `count` rank keys of a query; the floor of all while there are fewer.
   std::uint64_t floor(std::int64_t query) const {
     return floors_[query].load(std::memory_order_relaxed);
   }
@@ -31,6 +34,11 @@ class TopKHeaps {
   }
   /// Adds rank keys of a query. Each rank key must be pushed only once.
   void push(std::int64_t query, std::span<const std::uint64_t> rank_keys);
+
+  /// The best pairs so far of some rows of the matrix, of which `batch` are those of the heaps.
+  /// Only for kBest.
+  void for_each_list(RowRange batch, RowRange queries,
+                     const std::function<void(const PairStripe&)>& take) const;
 
   static std::int64_t bytes(std::int64_t queries, std::int64_t items, std::int64_t count);
 

@@ -10,7 +10,6 @@ namespace bulksim {
 
 namespace {
 
-constexpr float kUp = 1.0f + 0x1p-20f;
 // More than the rounding errors of the float32 operations of a sieve, whose numbers are below 2^29.
 constexpr float kRounding = 128.0f;
 // Measured costs in multiply-adds.
@@ -28,8 +27,8 @@ PairSearch::PairSearch(const SearchKernel& kernel) : kernel_(kernel), histogram_
 
 void PairSearch::begin_queries(const SearchQueries& queries) {
   queries_ = &queries;
-  shares_.assign(queries.batch().rows.rows(), kStartShare);
-  columns_.resize(queries.longest() + 1);
+  shares_.assign(queries.rows().rows(), kStartShare);
+  columns_.resize(queries.rows().longest() + 1);
   query_values_.assign(std::size_t{queries.vocabulary().size()} + 1, 0);  // read in pairs
 }
 
@@ -65,6 +64,7 @@ bool PairSearch::find(const SearchGoal& goal, const SearchBlock& block, const La
 /// Looks up the columns of the query and computes how much each suffix of bands can add.
 void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   const auto entries = queries_->row(goal.query);
+  const UnitEntry* unit = queries_->unit_row(goal.query).data();
   const auto& borders = queries_->borders();
   Column* columns = columns_.data();
   std::size_t count = 0;
@@ -73,26 +73,29 @@ void PairSearch::collect(const SearchGoal& goal, const SearchBlock& block) {
   float squares = 0.0f;
   float most = 0.0f;
   suffixes_[0] = {};
+  // more than the rounding errors of the sums
+  const float up = kUp + static_cast<float>(entries.size()) * 0x1p-23f;
   const auto close = [&] {
-    suffixes_[++band] = {count, postings, std::sqrt(squares) * kUp * kCoarseOne};
+    suffixes_[++band] = {count, postings, std::sqrt(squares) * up * kCoarseOne};
   };
-  for (const SearchEntry& entry : entries) {
+  for (const LabelledEntry& entry : entries) {
     while (entry.label >= borders[band])
       close();
     const RankedSet::Place place = block.present().place(entry.label);
     const SearchColumn& column = block.columns()[place.smaller];
     // branch-free, because presence cannot be predicted: counted 0 or 1 times
     const auto times = static_cast<float>(static_cast<std::int32_t>(place.present));
-    columns[count] = {column.start, column.size, entry.coarse, column.sum};
+    columns[count] = {column.start, column.size, unit->coarse, column.sum};
     count += place.present;
     postings += std::int64_t{column.size} * place.present;
-    squares += times * entry.weight * entry.weight;
-    most += times * std::fabs(static_cast<float>(entry.coarse)) * static_cast<float>(column.peak);
+    squares += times * unit->size * unit->size;
+    most += times * std::fabs(static_cast<float>(unit->coarse)) * static_cast<float>(column.peak);
+    ++unit;
   }
   while (band < kBands)
     close();
   column_count_ = count;
-  most_ = most * kUp;
+  most_ = most * up;
   // up to here, postings counts those before the border
   for (BandSuffix& suffix : suffixes_)
     suffix.postings = postings - suffix.postings;
@@ -136,7 +139,7 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
                             const LabelledRows& items, std::vector<ExactPair>& out) {
   const auto entries = queries_->row(goal.query);
   std::int32_t* values = query_values_.data();
-  for (const SearchEntry& entry : entries)
+  for (const LabelledEntry& entry : entries)
     values[entry.label] = entry.value;
   const std::uint32_t border = bands == 0 ? 0 : queries_->borders()[bands - 1];
   const double scale = kCoarseOne / (queries_->norm(goal.query) * block.norm());
@@ -157,7 +160,7 @@ bool PairSearch::make_exact(const SearchGoal& goal, std::size_t bands, const Sea
     holds &= !(std::fabs(exact - candidate.sum) > static_cast<double>(slack_));
     out.push_back({item, sum.below + sum.others});
   }
-  for (const SearchEntry& entry : entries)
+  for (const LabelledEntry& entry : entries)
     values[entry.label] = 0;
   work_.candidates += candidate_count_;
   adapt(goal, bands, visited);

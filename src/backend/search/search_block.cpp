@@ -8,12 +8,6 @@
 
 namespace bulksim {
 
-namespace {
-
-constexpr float kUp = 1.0f + 0x1p-20f;
-
-}  // namespace
-
 void SearchBlock::build(const LabelledRows& items, RowRange rows, const SearchQueries& queries) {
   rows_ = rows;
   unit_ = 0.0;

@@ -77,6 +77,33 @@ SieveResult sweep(std::int32_t* HWY_RESTRICT sums, std::size_t items, const Siev
                            : sweep<false>(sums, items, sieve, out);
 }
 
+static_assert(sizeof(JoinPosting) == sizeof(std::int32_t));
+
+std::size_t test(const JoinPosting* HWY_RESTRICT postings, const std::uint16_t* HWY_RESTRICT items,
+                 std::size_t size, const JoinTest& test, std::uint16_t* HWY_RESTRICT out) {
+  const hn::CappedTag<std::int32_t, 16> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto value = hn::Set(df, test.value);
+  const auto before = hn::Set(df, test.before);
+  const auto limit = hn::Set(df, test.limit);
+  const auto* both = reinterpret_cast<const std::int32_t*>(postings);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < size; at += lanes) {
+    const auto posting = hn::LoadU(d, both + at);
+    const auto posting_value = hn::ConvertTo(df, hn::ShiftRight<16>(posting));
+    const auto posting_before = hn::ConvertTo(df, hn::And(posting, hn::Set(d, 0xFFFF)));
+    const auto bound = hn::MulAdd(value, posting_value, hn::Mul(before, posting_before));
+    std::uint64_t bits = 0;
+    hn::StoreMaskBits(df, hn::Ge(bound, limit), reinterpret_cast<std::uint8_t*>(&bits));
+    if (size - at < lanes) bits &= (std::uint64_t{1} << (size - at)) - 1;
+    for (; bits != 0; bits &= bits - 1) {
+      out[count++] = items[at + hwy::Num0BitsBelowLS1Bit_Nonzero64(bits)];
+    }
+  }
+  return count;
+}
+
 #if HWY_TARGET <= HWY_AVX2  // targets with fast gathers
 
 static_assert(sizeof(LabelledEntry) == sizeof(std::int64_t));
@@ -137,7 +164,7 @@ SplitSum multiply(const LabelledEntry* HWY_RESTRICT row, std::size_t size,
 #endif
 
 SearchKernel search_kernel() {
-  return {add, sweep, multiply};
+  return {add, sweep, test, multiply};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -241,19 +241,6 @@ std::string read_text(FileCalls& calls, const std::string& path) {
   }
 }
 
-void move_to_new_name(FileCalls& calls, const std::string& from, const std::string& to) {
-  const int linked = calls.link(from.c_str(), to.c_str());
-  const int reason = errno;
-  struct stat status {};
-  if (calls.lstat(from.c_str(), &status) == -1) throw system_error("inspect", from, errno);
-  // Over NFS, link(2) may succeed and still report failure; the link count decides.
-  if (linked == -1 && status.st_nlink != 2) {
-    if (reason == EEXIST) throw in_the_way(to, "already exists");
-    throw system_error("create", to, reason);
-  }
-  if (calls.unlink(from.c_str()) == -1) throw system_error("remove", from, errno);
-}
-
 void rename_durably(FileCalls& calls, const std::string& from, const std::string& to) {
   if (calls.rename(from.c_str(), to.c_str()) == -1) throw system_error("create", to, errno);
   const std::string parent = parent_of(to);

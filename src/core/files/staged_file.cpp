@@ -60,44 +60,43 @@ void StagedFile::publish() {
 
 void StagedFile::publish_new() {
   file_.sync();
-  if (!name_.empty()) {
-    move_to_new_name(calls_, name_, path_);
-    name_.clear();
-  } else if (!link_to(path_)) {
+  if (!link_to(path_)) {
     if (errno == EEXIST) throw in_the_way(path_, "already exists");
     throw system_error("create", path_, errno);
   }
+  if (!name_.empty()) remove_file(calls_, std::exchange(name_, ""));
   sync_directory(calls_, parent_of(path_));
   file_.close();
 }
 
 /// Over NFS, link(2) may succeed and still report failure; the link count decides.
 bool StagedFile::link_to(const std::string& name) {
-  if (calls_.link(file_.handle().c_str(), name.c_str()) == 0) return true;
+  const std::string from = name_.empty() ? file_.handle() : name_;
+  if (calls_.link(from.c_str(), name.c_str()) == 0) return true;
   const int reason = errno;
   struct stat status {};
   if (calls_.fstat(file_.descriptor(), &status) == -1) throw system_error("inspect", path_, errno);
   errno = reason;
-  return status.st_nlink > 0;
+  return status.st_nlink > (name_.empty() ? 0 : 1);
 }
 
 /// link(2) does not replace a file, rename(2) does. Another process may use the same hidden name at
-/// any time: then its file, which is complete as well, is the one that is replaced.
+/// any time. Its file is complete as well and must not be removed, because a file that has lost its
+/// only name cannot get another one: whoever finds the hidden name taken renames that file.
 void StagedFile::replace() {
   if (errno != EEXIST) throw system_error("create", path_, errno);
   const std::string hidden = hidden_beside(path_, kEnding);
-  for (;;) {
-    remove_file(calls_, hidden);
-    if (!link_to(hidden)) {
-      if (errno == EEXIST) continue;
-      throw system_error("create", path_, errno);
-    }
-    if (calls_.rename(hidden.c_str(), path_.c_str()) == 0) return;
+  const auto rename_hidden = [&] {
+    if (calls_.rename(hidden.c_str(), path_.c_str()) == 0 || errno == ENOENT) return;
     const int reason = errno;
-    if (reason == ENOENT) continue;
     calls_.unlink(hidden.c_str());
     throw system_error("create", path_, reason);
+  };
+  while (!link_to(hidden)) {
+    if (errno != EEXIST) throw system_error("create", path_, errno);
+    rename_hidden();
   }
+  rename_hidden();
 }
 
 bool is_staged_name(const std::string& name) {

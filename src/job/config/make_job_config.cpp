@@ -7,6 +7,7 @@
 #include "bulksim/core/error.hpp"
 #include "job/config/import_options.hpp"
 #include "storage/result/result_path.hpp"
+#include "storage/result/text_format.hpp"
 
 namespace bulksim {
 
@@ -220,7 +221,7 @@ Metric parse_metric(const OptionValues& options) {
 
 std::string parse_run_tag(const OptionValues& options) {
   std::string tag = options.text("run-tag");
-  if (!tag.empty() && tag.find_first_of(" \t\n\v\f\r") == std::string::npos) return tag;
+  if (!has_blanks(tag)) return tag;
   throw Error(ExitCode::kUsage, "--run-tag is '" + tag + "' (must be one word without blanks)");
 }
 

@@ -168,8 +168,7 @@ CommandSyntax compute_syntax() {
               "every item is compared with every item. Publishes the full matrix, or the pairs "
               "that are asked for, under OUT: a folder of versions, or one ordinary file if OUT "
               "ends in .h5 (pairs also: .npz for scipy.sparse.load_npz, .tsv, .trec). Text formats "
-              "leave "
-              "out items of a --top-k that share no column with the query.",
+              "leave out items of a --top-k that share no column with the query.",
           .positionals = {"items", "queries"},
           .options = options_of(ComputeCommand::kCompute),
           .examples = {"bulksim compute items.npz -t 0.8 -o pairs.npz",

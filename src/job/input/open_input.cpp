@@ -8,7 +8,6 @@
 #include "bulksim/core/checksum.hpp"
 #include "bulksim/core/error.hpp"
 #include "core/files/stoppable_calls.hpp"
-#include "core/run/stop_request.hpp"
 #include "formats/format_table.hpp"
 #include "formats/shared/input_files.hpp"
 
@@ -23,7 +22,6 @@ void hash_file(FileCalls& calls, const std::string& path, Hasher& hasher) {
   const std::int64_t size = file.size();
   std::vector<std::byte> block;
   for (std::int64_t at = 0; at < size; at += block.size()) {
-    kOnlySignals.check();
     block.resize(std::min(size - at, static_cast<std::int64_t>(kBytesAtOnce)));
     file.read(block, at);
     hasher.update(block);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "bulksim/core/types.hpp"
 #include "bulksim/formats/matrix_source.hpp"
@@ -23,18 +24,20 @@ class RowReader {
             FixedPoint arithmetic)
       : source_(source), survey_(survey), columns_(columns), arithmetic_(arithmetic) {}
 
-  /// Rows of a range, canonical and quantized. Throws Error (75) when a row block has changed since
-  /// it was surveyed.
-  QuantizedRows read(RowRange range);
+  /// Rows of a range, canonical and quantized; `threads` of them check and quantize. Throws Error
+  /// (75) when a row block has changed since it was surveyed.
+  QuantizedRows read(RowRange range, int threads = 1);
 
  private:
-  void append(RowRange range, QuantizedRows& out);
+  void append(RowRange range, CsrMatrix& rows, QuantizedRows& out);
+  QuantizedRows read_in_pieces(RowRange range, int threads);
 
   const MatrixSource& source_;
   const InputSurvey& survey_;
   std::int64_t columns_;
   FixedPoint arithmetic_;
-  CsrMatrix rows_;
+  CsrMatrix rows_;           // of the calling thread
+  std::mutex source_mutex_;  // sources are read by one thread at a time
 };
 
 }  // namespace bulksim

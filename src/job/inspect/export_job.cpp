@@ -140,11 +140,9 @@ void write_npz(const File& file, const ExportOptions& options, const ResultRows&
 
 void make_text(const ExportOptions& options, const ResultRows& rows,
                const PairTextWriter::TakeLine& take) {
-  const bool trec = options.format == FileForm::kTrec;
-  const bool by_score = options.order == ExportOrder::kScore || trec ||
+  const bool by_score = options.order == ExportOrder::kScore || options.format == FileForm::kTrec ||
                         (options.order == ExportOrder::kAuto && rows.are_lists());
-  PairTextWriter writer({trec ? PairText::Format::kTrec : PairText::Format::kTsv, options.run_tag,
-                         options.replace_blanks, rows.are_lists()},
+  PairTextWriter writer({options.format, options.run_tag, options.replace_blanks, rows.are_lists()},
                         rows.ids(), take);
   rows.for_each(by_score ? ExportOrder::kScore : ExportOrder::kItem,
                 [&](std::int64_t query, std::span<const std::int64_t> items,
@@ -152,7 +150,7 @@ void make_text(const ExportOptions& options, const ResultRows& rows,
 }
 
 void stream_text(std::ostream& stream, const ExportOptions& options, const ResultRows& rows) {
-  if (options.format != FileForm::kTsv && options.format != FileForm::kTrec) {
+  if (!is_text(options.format)) {
     throw Error(ExitCode::kUsage,
                 "npz and npy cannot be written to the standard output: give a file name, or use "
                 "--format tsv or trec");

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "core/text/format_text.hpp"
+#include "storage/result/archive_comment.hpp"
 
 namespace bulksim {
 
@@ -25,9 +26,7 @@ const char* name_of(ValueType type) {
 }
 
 void add_attributes(const FileAttributes& attributes, JsonObject& json) {
-  JsonObject values;
-  for (const auto& [name, value] : attributes)
-    std::visit([&, key = name](const auto& held) { values.add(key, held); }, value);
+  const JsonObject values = bulksim::to_json(attributes);
   if (!values.empty()) json.add("attributes", values);
 }
 

@@ -8,7 +8,7 @@
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
 #include "job/plan/plan.hpp"
-#include "storage/parts/pair_segments.hpp"
+#include "storage/parts/pair_runs.hpp"
 #include "storage/run/journal.hpp"
 #include "storage/run/run_directory.hpp"
 #include "storage/run/versions.hpp"
@@ -89,8 +89,8 @@ void read_progress(FileCalls& calls, const std::string& staging, std::int64_t no
   status.tiles = plan.filter ? count_searched(plan) : plan.grid.count();
   status.attempt = last_attempt(calls, staging);
   if (plan.filter && is_directory(calls, staging + "/parts")) {
-    const auto files = pair_segment_files(calls, staging + "/parts");
-    status.tiles_done = std::ssize(tiles_with_segments(calls, files, plan.id(), plan.grid));
+    const auto files = pair_run_files(calls, staging + "/parts");
+    status.tiles_done = count_tiles_of_runs(calls, files, plan.id(), plan.grid);
   }
   if (plan.filter || !is_directory(calls, staging + "/journal")) return;
   const std::int64_t of_attempt = read_journals(calls, staging + "/journal", plan, status);

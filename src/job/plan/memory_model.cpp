@@ -1,12 +1,11 @@
 #include "job/plan/memory_model.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "blocks/fine_grid.hpp"
 #include "bulksim/backend/pair_backend.hpp"
 #include "job/input/row_reader.hpp"
-#include "storage/parts/pair_segments.hpp"
+#include "storage/parts/pair_runs.hpp"
 
 namespace bulksim {
 
@@ -23,10 +22,13 @@ std::int64_t rounded(std::int64_t rows, std::int64_t total) {
 }
 
 std::int64_t cpu_bytes(const CpuBackendOptions& backend, const Plan& plan, std::int64_t query_nnz,
-                       std::int64_t tile_nnz) {
-  return plan.filter
-             ? cpu_pair_backend_bytes(backend, *plan.filter, query_nnz, plan.columns, tile_nnz)
-             : cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
+                       const InputSurvey& items) {
+  if (!plan.filter) {
+    const std::int64_t tile_nnz = fullest(items, plan.grid.tile().items);
+    return cpu_backend_bytes(backend, query_nnz, plan.columns, tile_nnz);
+  }
+  const std::int64_t band_nnz = fullest(items, items_of_a_pair_band(plan.grid, *plan.filter));
+  return cpu_pair_backend_bytes(backend, *plan.filter, query_nnz, plan.columns, band_nnz);
 }
 
 std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
@@ -35,42 +37,15 @@ std::int64_t cuda_bytes(const CudaBackendOptions& backend, const Plan& plan,
                      : cuda_backend_host_bytes(backend, chunk_nnz);
 }
 
-/// The largest possible number of pairs in `cells` cells of `queries` rows. A shared column makes
-/// at most one cell nonzero.
-std::int64_t most_pairs(const Plan& plan, const Surveys& surveys, std::int64_t queries,
-                        std::int64_t cells) {
-  const PairFilterSpec& filter = *plan.filter;
-  const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
-  std::int64_t most = cells;
-  if (is_nonzero) most = std::min(most, surveys.items.work_of({0, surveys.items.rows}));
-  if (filter.keep != Keep::kAll) most = std::min(most, queries * filter.count);
-  return most;
-}
-
-/// Bytes of the largest segment on one thread: item and score of each pair, in vectors that grow,
-/// and of its mirror image.
-std::int64_t segment_bytes(const Plan& plan, std::int64_t pairs) {
-  const auto capacity = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(pairs)));
-  const std::int64_t one_vector = kPairBytes / 2;
-  return plan.filter->mirrored ? 2 * kPairBytes * pairs + one_vector * capacity
-                               : (kPairBytes + one_vector / 2) * capacity;
-}
-
-/// The merge of the pairs of a row of tiles: in pieces, whose vectors grow, if there are many.
-std::int64_t merge_bytes(std::int64_t pairs) {
-  constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
-  return pairs <= kPairsAtOnce ? kPairBytes * pairs : 2 * kPairBytes * kPairsAtOnce;
-}
-
-/// Pairs of a tile on each thread, and later their merge.
-std::int64_t pair_memory(const Plan& plan, const Surveys& surveys, int threads) {
-  const MatrixShape shape = plan.grid.shape();
-  const TileShape tile = plan.grid.tile();
-  const std::int64_t of_a_tile = most_pairs(plan, surveys, tile.queries, tile.cells());
-  const std::int64_t of_a_row =
-      most_pairs(plan, surveys, tile.queries * plan.grid.columns(), tile.queries * shape.items);
-  return std::max(threads * segment_bytes(plan, of_a_tile), merge_bytes(of_a_row)) +
-         8 * shape.queries + 40 * shape.items;
+/// Runs of pairs on each thread, and later their merge.
+std::int64_t pair_memory(const Plan& plan, int threads) {
+  constexpr std::int64_t kPair = sizeof(std::int64_t) + sizeof(float);
+  constexpr std::int64_t kStripe = 32;  // of a mirror image
+  const std::int64_t run = kPairsOfARun * (2 * kPair + std::int64_t{sizeof(std::uint32_t)} +
+                                           (plan.filter->mirrored ? kStripe : 0));
+  const std::int64_t merge = 2 * std::int64_t{sizeof(std::int64_t)} * plan.grid.shape().queries +
+                             kPairsMergedAtOnce * kPair;
+  return std::max(threads * run, merge);
 }
 
 TileContent content_of(const Plan& plan) {
@@ -128,9 +103,9 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
                          const Schedule& schedule) {
   const auto [batch_rows, batch_nnz, chunk_rows, chunk_nnz] = extent_of(schedule, plan, surveys);
   const std::int64_t backend =
-      resources.device ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
-                       : cpu_bytes(cpu_options(plan, resources, schedule), plan, batch_nnz,
-                                   fullest(surveys.items, plan.grid.tile().items));
+      resources.device
+          ? cuda_bytes(cuda_options(plan, resources), plan, chunk_nnz)
+          : cpu_bytes(cpu_options(plan, resources, schedule), plan, batch_nnz, surveys.items);
   const std::int64_t chunks = std::min(schedule.chunks_in_flight + 1,
                                        divide_up(plan.grid.columns(), schedule.chunk_columns));
   return {
@@ -142,7 +117,7 @@ MemoryTable memory_table(const Plan& plan, const Surveys& surveys, const RankRes
            2 * kRowOffset * kRowsAtOnce},
       {"item chunks", chunks * (kQuantizedEntry * chunk_nnz + kRowOffset * chunk_rows)},
       {"backend", backend},
-      {"pairs", plan.filter ? pair_memory(plan, surveys, resources.threads) : 0},
+      {"pairs", plan.filter ? pair_memory(plan, resources.threads) : 0},
       {"block sums", plan.softmax_scale ? block_sum_bytes(plan, resources.threads) : 0},
   };
 }

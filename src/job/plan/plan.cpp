@@ -162,4 +162,14 @@ std::vector<std::int64_t> tile_column_costs(const TileGrid& grid, const InputSur
   return costs;
 }
 
+std::int64_t most_pairs(const Plan& plan, const Surveys& surveys, std::int64_t queries,
+                        std::int64_t cells) {
+  const PairFilterSpec& filter = *plan.filter;
+  const bool is_nonzero = filter.nonzero_only || filter.at_least > 0.0f || filter.below <= 0.0f;
+  std::int64_t most = cells;
+  if (is_nonzero) most = std::min(most, surveys.items.work_of({0, surveys.items.rows}));
+  if (filter.keep != Keep::kAll) most = std::min(most, queries * filter.count);
+  return most;
+}
+
 }  // namespace bulksim

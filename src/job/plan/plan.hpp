@@ -83,4 +83,9 @@ std::int64_t default_parts(MatrixShape shape, std::int64_t tile_columns);
 /// the same parts.
 std::vector<std::int64_t> tile_column_costs(const TileGrid& grid, const InputSurvey& items);
 
+/// The largest possible number of pairs in `cells` cells of `queries` rows, with a filter. A shared
+/// column makes at most one cell nonzero.
+std::int64_t most_pairs(const Plan& plan, const Surveys& surveys, std::int64_t queries,
+                        std::int64_t cells);
+
 }  // namespace bulksim

@@ -1,6 +1,8 @@
 #include "job/plan/tile_partition.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "sparse/row_partition.hpp"
 
@@ -43,16 +45,29 @@ std::vector<ChunkTask> make_chunks(const std::vector<std::int64_t>& tiles, const
 }
 
 std::vector<std::int64_t> tiles_of(const Plan& plan) {
-  std::vector<std::int64_t> tiles;
-  for (std::int64_t tile = 0; tile < plan.grid.count(); ++tile) {
-    const TileId id = plan.grid.id(tile);
-    if (plan.filter &&
-        !plan.filter->touches(plan.grid.queries(id.row), plan.grid.items(id.column))) {
-      continue;
-    }
-    tiles.push_back(tile);
-  }
-  return tiles;
+  std::vector<std::int64_t> tiles(plan.grid.count());
+  std::iota(tiles.begin(), tiles.end(), std::int64_t{0});
+  return plan.filter ? tiles_of(*plan.filter, plan.grid, tiles) : tiles;
+}
+
+std::vector<std::int64_t> tiles_of(const PairFilterSpec& filter, const TileGrid& grid,
+                                   const std::vector<std::int64_t>& tiles) {
+  std::vector<std::int64_t> some;
+  std::ranges::copy_if(tiles, std::back_inserter(some), [&](std::int64_t tile) {
+    const TileId id = grid.id(tile);
+    return filter.touches(grid.queries(id.row), grid.items(id.column));
+  });
+  return some;
+}
+
+std::vector<std::int64_t> tiles_in(RowRange rows, const TileGrid& grid,
+                                   const std::vector<std::int64_t>& tiles) {
+  std::vector<std::int64_t> some;
+  std::ranges::copy_if(tiles, std::back_inserter(some), [&](std::int64_t tile) {
+    const std::int64_t row = grid.id(tile).row;
+    return rows.begin <= row && row < rows.end;
+  });
+  return some;
 }
 
 }  // namespace bulksim

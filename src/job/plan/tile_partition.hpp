@@ -13,6 +13,14 @@ namespace bulksim {
 /// The tiles that a plan needs: all, or those that can contain requested pairs.
 std::vector<std::int64_t> tiles_of(const Plan& plan);
 
+/// The `tiles` (numbers) with cells that pass the filter, whatever their score.
+std::vector<std::int64_t> tiles_of(const PairFilterSpec& filter, const TileGrid& grid,
+                                   const std::vector<std::int64_t>& tiles);
+
+/// The `tiles` (numbers) in some rows of tiles.
+std::vector<std::int64_t> tiles_in(RowRange rows, const TileGrid& grid,
+                                   const std::vector<std::int64_t>& tiles);
+
 /// The tiles of a to-do list (numbers of tiles, ascending) that each rank computes: contiguous
 /// ranges of nearly equal predicted cost. A range ends within a column of tiles, or within a part,
 /// where that balances better; a tile has one writer.

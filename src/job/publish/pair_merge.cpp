@@ -6,140 +6,115 @@ namespace bulksim {
 
 namespace {
 
-constexpr std::int64_t kPairsAtOnce = std::int64_t{4} << 20;
+constexpr std::int64_t kRowsAtOnce = 1024;
 
 }  // namespace
 
-/// The segment of a tile, and the position in it while the rows of a row of tiles are merged.
-struct PairMerge::Source {
-  std::int64_t tile = 0;
-  std::int64_t first_partner = 0;
-  std::vector<std::uint32_t> counts = {};  ///< by row
-  std::int64_t next = 0;                   ///< pair of the segment
-  std::vector<std::uint32_t> items = {};
-  std::vector<float> scores = {};
-  std::size_t at = 0;  ///< within items
-};
+PairMerge::PairMerge(const PairRuns& runs, std::int64_t queries, const PairFilterSpec& filter)
+    : runs_(runs), filter_(filter), counts_(queries) {
+  for (std::int64_t run = 0; run < runs.size(); ++run) {
+    for (Source source{run}; has_row(source); ++source.at)
+      counts_[source.rows[source.at]] += source.counts[source.at];
+  }
+}
 
 std::vector<std::int64_t> PairMerge::row_offsets() const {
-  const std::int64_t queries = grid_.shape().queries;
-  std::vector<std::int64_t> offsets(queries + 1);
-  for (std::int64_t tile = 0; tile < grid_.count(); ++tile) {
-    const TileId id = grid_.id(tile);
-    const std::size_t rows = grid_.queries(id.row).size();
-    const auto first_row = static_cast<std::size_t>(grid_.queries(id.row).begin) + 1;
-    const auto first_item = static_cast<std::size_t>(grid_.items(id.column).begin) + 1;
-    const auto counts = segments_.counts(tile);
-    for (std::size_t at = 0; at < counts.size(); ++at)
-      offsets[at < rows ? first_row + at : first_item + at - rows] += counts[at];
-  }
-  for (std::size_t row = 1; row < offsets.size(); ++row) {
-    if (filter_.keep != Keep::kAll) offsets[row] = std::min(offsets[row], filter_.count);
-    offsets[row] += offsets[row - 1];
+  std::vector<std::int64_t> offsets(counts_.size() + 1);
+  for (std::size_t row = 0; row < counts_.size(); ++row) {
+    const std::int64_t kept =
+        filter_.keep == Keep::kAll ? counts_[row] : std::min(counts_[row], filter_.count);
+    offsets[row + 1] = offsets[row] + kept;
   }
   return offsets;
 }
 
-/// The segments that have pairs of the rows of a row of tiles, in the order of their partners.
-std::vector<PairMerge::Source> PairMerge::sources_of(std::int64_t tile_row) const {
+/// Whether the run has a row at the position; reads it.
+bool PairMerge::has_row(Source& source) const {
+  if (source.at < source.rows.size()) return true;
+  const std::int64_t left = runs_.rows_of(source.run) - source.next_row;
+  source.rows.resize(std::min(kRowsAtOnce, left));
+  source.counts.resize(source.rows.size());
+  runs_.read_rows(source.run, source.next_row, source.rows, source.counts);
+  source.next_row += std::ssize(source.rows);
+  source.at = 0;
+  return !source.rows.empty();
+}
+
+void PairMerge::run(RowRange queries, PairOrder order, const TakeRow& take) {
   std::vector<Source> sources;
-  const RowRange rows = grid_.queries(tile_row);
-  for (std::int64_t earlier = 0; filter_.mirrored && earlier <= tile_row; ++earlier) {
-    const std::int64_t width = grid_.tile().items;
-    for (std::int64_t column = rows.begin / width; column * width < rows.end; ++column) {
-      if (segments_.has(grid_.number({earlier, column}))) {
-        sources.push_back(mirrored_source({earlier, column}, rows));
-      }
-    }
+  for (std::int64_t run = 0; run < runs_.size(); ++run) {
+    Source& source = sources.emplace_back(Source{run});
+    for (; has_row(source) && source.rows[source.at] < queries.begin; ++source.at)
+      source.next_pair += source.counts[source.at];
   }
-  for (std::int64_t column = 0; column < grid_.columns(); ++column) {
-    const std::int64_t tile = grid_.number({tile_row, column});
-    if (!segments_.has(tile)) continue;
-    sources.push_back({tile, grid_.items(column).begin, segments_.counts(tile)});
-    sources.back().counts.resize(rows.size());
-  }
-  return sources;
-}
-
-/// The columns of a tile that are among `rows`.
-PairMerge::Source PairMerge::mirrored_source(TileId tile, RowRange rows) const {
-  const RowRange items = grid_.items(tile.column);
-  const auto counts = segments_.counts(grid_.number(tile));
-  Source source{grid_.number(tile), grid_.queries(tile.row).begin};
-  source.counts.resize(rows.size());
-  const auto queries = grid_.queries(tile.row).size();
-  for (std::int64_t at = 0; at < std::ssize(counts); ++at) {
-    const std::int64_t row = items.begin + at - queries;
-    const std::uint32_t count = counts[at];
-    if (at < queries || row < rows.begin) {
-      source.next += count;
-    } else if (row < rows.end) {
-      source.counts[row - rows.begin] = count;
-    }
-  }
-  return source;
-}
-
-void PairMerge::run(PairOrder order, const TakeRow& take) {
-  for (std::int64_t tile_row = 0; tile_row < grid_.rows(); ++tile_row) {
-    std::vector<Source> sources = sources_of(tile_row);
-    const std::int64_t rows = grid_.queries(tile_row).size();
-    for (RowRange piece{0, 0}; piece.begin < rows; piece.begin = piece.end) {
-      std::int64_t pairs = 0;
-      while (piece.end < rows && (piece.end == piece.begin || pairs < kPairsAtOnce)) {
-        for (const Source& source : sources)
-          pairs += source.counts[piece.end];
-        ++piece.end;
-      }
-      merge_rows(sources, piece, tile_row, order, take);
-    }
-  }
-}
-
-void PairMerge::merge_rows(std::vector<Source>& sources, RowRange rows, std::int64_t tile_row,
-                           PairOrder order, const TakeRow& take) {
-  for (Source& source : sources) {
+  for (RowRange some{queries.begin, 0}; some.begin < queries.end; some.begin = some.end) {
+    some.end = some.begin;
     std::int64_t pairs = 0;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row)
-      pairs += source.counts[row];
-    source.items.resize(pairs);
-    source.scores.resize(pairs);
-    source.at = 0;
-    segments_.read(source.tile, source.next, source.items, source.scores);
-    source.next += pairs;
-  }
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    row_.clear();
-    for (Source& source : sources) {
-      const std::size_t end = source.at + source.counts[row];
-      for (; source.at < end; ++source.at) {
-        row_.push_back({source.first_partner + source.items[source.at], source.scores[source.at]});
-      }
+    while (some.end < queries.end &&
+           (pairs == 0 || pairs + counts_[some.end] <= kPairsMergedAtOnce))
+      pairs += counts_[some.end++];
+    pieces_.clear();
+    items_.clear();
+    scores_.clear();
+    for (Source& source : sources)
+      read_pieces(source, some);
+    std::ranges::stable_sort(pieces_, {}, &Piece::query);
+    std::span<const Piece> rest = pieces_;
+    for (std::int64_t query = some.begin; query < some.end; ++query) {
+      const auto end =
+          std::ranges::find_if(rest, [&](const Piece& piece) { return piece.query != query; });
+      const auto of_query = rest.first(end - rest.begin());
+      take_row(query, of_query, order, take);
+      rest = rest.subspan(of_query.size());
     }
-    take_row(grid_.queries(tile_row).begin + row, order, take);
   }
 }
 
-void PairMerge::take_row(std::int64_t query, PairOrder order, const TakeRow& take) {
-  const auto preferred = [&](const ScoredItem& a, const ScoredItem& b) {
-    return rank_key(filter_, query, a.item, a.score) > rank_key(filter_, query, b.item, b.score);
-  };
+/// Reads the pairs of some queries from a run.
+void PairMerge::read_pieces(Source& source, RowRange queries) {
+  const std::size_t begin = items_.size();
+  std::size_t end = begin;
+  for (; has_row(source) && source.rows[source.at] < queries.end; ++source.at) {
+    const std::size_t count = source.counts[source.at];
+    pieces_.push_back({source.rows[source.at], end, count});
+    end += count;
+  }
+  items_.resize(end);
+  scores_.resize(end);
+  runs_.read_pairs(source.run, source.next_pair, std::span(items_).subspan(begin),
+                   std::span(scores_).subspan(begin));
+  source.next_pair += static_cast<std::int64_t>(end - begin);
+}
+
+void PairMerge::take_row(std::int64_t query, std::span<const Piece> pieces, PairOrder order,
+                         const TakeRow& take) {
+  row_.clear();
+  for (const Piece& piece : pieces) {
+    for (std::size_t at = piece.at; at < piece.at + piece.pairs; ++at)
+      row_.push_back({items_[at], scores_[at]});
+  }
   if (filter_.keep != Keep::kAll && std::ssize(row_) > filter_.count) {
-    std::nth_element(row_.begin(), row_.begin() + filter_.count, row_.end(), preferred);
+    std::nth_element(row_.begin(), row_.begin() + filter_.count, row_.end(),
+                     [&](const ScoredItem& a, const ScoredItem& b) {
+                       return rank_key(filter_, query, a.item, a.score) >
+                              rank_key(filter_, query, b.item, b.score);
+                     });
     row_.resize(filter_.count);
+  }
+  if (!std::ranges::is_sorted(row_, {}, &ScoredItem::item)) {
     std::ranges::sort(row_, {}, &ScoredItem::item);
   }
   if (order == PairOrder::kByScore) {
     std::stable_sort(row_.begin(), row_.end(),
                      [](const ScoredItem& a, const ScoredItem& b) { return a.score > b.score; });
   }
-  items_.clear();
-  scores_.clear();
+  row_items_.clear();
+  row_scores_.clear();
   for (const ScoredItem& pair : row_) {
-    items_.push_back(pair.item);
-    scores_.push_back(pair.score);
+    row_items_.push_back(pair.item);
+    row_scores_.push_back(pair.score);
   }
-  take(query, items_, scores_);
+  take(query, row_items_, row_scores_);
 }
 
 }  // namespace bulksim

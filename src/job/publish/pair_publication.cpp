@@ -3,7 +3,6 @@
 #include "core/files/staged_file.hpp"
 #include "formats/npz/npz_writer.hpp"
 #include "job/plan/output_layout.hpp"
-#include "job/publish/pair_merge.hpp"
 #include "job/publish/pair_text.hpp"
 #include "job/publish/publication.hpp"
 #include "storage/result/archive_comment.hpp"
@@ -17,6 +16,10 @@ namespace {
 
 bool are_lists(const PairFilterSpec& filter) {
   return filter.keep == Keep::kBest;
+}
+
+RowRange all_queries(const Plan& plan) {
+  return {0, plan.grid.shape().queries};
 }
 
 PairExtent extent_of(const Plan& plan, const std::vector<std::int64_t>& row_offsets) {
@@ -33,11 +36,10 @@ void write_h5(const std::string& path, const PairPublication& publication, FileC
   PairFileWriter writer(staged.file(), pair_group(*plan.filter), layout_of(*plan.filter),
                         extent_of(plan, publication.row_offsets), attributes_of(plan),
                         publication.ids());
-  PairMerge merge(publication.segments, plan.grid, *plan.filter);
-  merge.run(are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
-            [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
-              writer.append_row(items, scores);
-            });
+  publication.merge.run(all_queries(plan),
+                        are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
+                        [&](std::int64_t, std::span<const std::int64_t> items,
+                            std::span<const float> scores) { writer.append_row(items, scores); });
   writer.finish();
   staged.publish();
 }
@@ -47,11 +49,9 @@ void write_npz(const std::string& path, const PairPublication& publication, File
   StagedFile staged(calls, path);
   NpzWriter writer(staged.file(), plan.grid.shape().items, publication.row_offsets,
                    archive_comment(attributes_of(plan)));
-  PairMerge merge(publication.segments, plan.grid, *plan.filter);
-  merge.run(PairOrder::kByItem,
-            [&](std::int64_t, std::span<const std::int64_t> items, std::span<const float> scores) {
-              writer.append_row(items, scores);
-            });
+  publication.merge.run(all_queries(plan), PairOrder::kByItem,
+                        [&](std::int64_t, std::span<const std::int64_t> items,
+                            std::span<const float> scores) { writer.append_row(items, scores); });
   writer.finish();
   staged.publish();
 }
@@ -61,10 +61,10 @@ Digest write_text(const std::string& path, const PairPublication& publication, F
   return write_file(calls, path, [&](FileAppender& out) {
     PairTextWriter writer(publication.text, publication.ids(),
                           [&](std::string_view line) { out.append(line); });
-    PairMerge merge(publication.segments, plan.grid, *plan.filter);
-    merge.run(are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
-              [&](std::int64_t query, std::span<const std::int64_t> items,
-                  std::span<const float> scores) { writer.append_row(query, items, scores); });
+    publication.merge.run(
+        all_queries(plan), are_lists(*plan.filter) ? PairOrder::kByScore : PairOrder::kByItem,
+        [&](std::int64_t query, std::span<const std::int64_t> items,
+            std::span<const float> scores) { writer.append_row(query, items, scores); });
   });
 }
 

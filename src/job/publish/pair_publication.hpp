@@ -6,8 +6,8 @@
 #include "bulksim/core/file.hpp"
 #include "core/run/log.hpp"
 #include "job/plan/plan.hpp"
+#include "job/publish/pair_merge.hpp"
 #include "job/publish/pair_text.hpp"
-#include "storage/parts/pair_segments.hpp"
 #include "storage/parts/result_ids.hpp"
 #include "storage/run/run_directory.hpp"
 
@@ -16,7 +16,7 @@ namespace bulksim {
 /// The inputs of the publication of pairs.
 struct PairPublication {
   const Plan& plan;
-  const PairSegments& segments;
+  PairMerge& merge;
   const std::vector<std::int64_t>& row_offsets;  ///< of the merged rows
   std::function<ResultIds()> ids;
   std::function<std::string()> report_json;  ///< called when the pairs are merged
@@ -31,7 +31,7 @@ std::string pair_group(const PairFilterSpec& filter);
 /// Bytes of the result in its format.
 std::int64_t pair_result_bytes(const Plan& plan, const std::vector<std::int64_t>& row_offsets);
 
-/// Merges the segments into the result, and publishes it. Returns the path that a reader opens.
+/// Merges the runs into the result, and publishes it. Returns the path that a reader opens.
 std::string publish_pairs(RunDirectory& run, const PairPublication& publication, FileCalls& calls,
                           Log& log);
 

@@ -7,7 +7,7 @@
 
 #include "job/plan/output_layout.hpp"
 #include "job/publish/pair_publication.hpp"
-#include "storage/result/pair_file.hpp"
+#include "storage/result/text_format.hpp"
 
 namespace bulksim {
 
@@ -26,10 +26,6 @@ PairResultSize size_of_text(const Plan& plan, std::int64_t pairs) {
       name(shape.queries, plan.query_ids) + name(shape.items, plan.item_ids) + kMostOfScore;
   const auto header = std::ssize(tsv_header(false, false));
   return {header + kLeastLine * pairs, header + most * pairs};
-}
-
-bool is_text(std::optional<FileForm> form) {
-  return form == FileForm::kTsv || form == FileForm::kTrec;
 }
 
 /// scipy has indices and indptr of the same type.

@@ -7,17 +7,15 @@
 #include <string_view>
 
 #include "storage/parts/result_ids.hpp"
+#include "storage/result/result_path.hpp"
 
 namespace bulksim {
 
 /// How pairs are written as text, one line each.
 struct PairText {
-  enum class Format {
-    kTsv,   ///< query, item, score, separated by tabs, after a line of column names
-    kTrec,  ///< a TREC run: query Q0 item rank score tag
-  };
-
-  Format format = Format::kTsv;
+  /// kTsv: query, item, score, separated by tabs, after a line of column names; or kTrec, a TREC
+  /// run: query Q0 item rank score tag.
+  FileForm form = FileForm::kTsv;
   std::string tag = "bulksim";  ///< of a TREC run
   /// In a TREC run, which separates fields by blanks, ids get `_` for their blanks; otherwise such
   /// ids are refused.
@@ -43,6 +41,7 @@ class PairTextWriter {
   PairText text_;
   ResultIds ids_;
   TakeLine take_;
+  std::string line_;
 };
 
 }  // namespace bulksim

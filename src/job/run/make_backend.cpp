@@ -28,8 +28,20 @@ std::unique_ptr<SimilarityBackend> make_backend(const RunSetup& setup) {
   return make_cpu_backend(options);
 }
 
-std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup) {
-  const PairFilterSpec& filter = *setup.plan.filter;
+PairFilterSpec searched_filter(const RunSetup& setup, bool all_tiles) {
+  PairFilterSpec filter = *setup.plan.filter;
+  const RowRange all{0, setup.plan.grid.shape().queries};
+  const bool is_whole = filter.queries == all && filter.items == all;
+  if (filter.keep == Keep::kBest && setup.rows_serve_both_sides() && filter.is_two_sided() &&
+      is_whole && all_tiles) {
+    filter.mirrored = true;
+    filter.partners = filter.partners == Partners::kAll ? Partners::kNotEarlier : Partners::kLater;
+  }
+  return filter;
+}
+
+std::unique_ptr<PairBackend> make_pair_backend(const RunSetup& setup,
+                                               const PairFilterSpec& filter) {
   if (setup.resources.device) {
     return make_cuda_pair_backend(cuda_options(setup.plan, setup.resources), filter);
   }

@@ -21,6 +21,7 @@
 #include "job/run/run_session.hpp"
 #include "job/run/runs.hpp"
 #include "job/run/stream_tiles.hpp"
+#include "job/sinks/list_delivery.hpp"
 #include "job/sinks/pair_output.hpp"
 #include "job/sinks/progress.hpp"
 #include "job/sinks/watched_sink.hpp"
@@ -43,15 +44,18 @@ class PairsRun {
   void check_known_size();
   std::optional<FileForm> form() const { return file_form(session_.config.output); }
   void compute();
-  void compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles);
+  void compute_tiles(PairRunFile& file);
+  std::vector<std::int64_t> share_of_this_rank(const std::vector<std::int64_t>& tiles) const;
+  void find_lists(const PairFilterSpec& filter, const std::vector<std::int64_t>& tiles,
+                  PairStream& stream, const PairBackend& backend, PairSink& sink);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
   Error too_large(std::int64_t pairs, const std::string& need) const;
   std::string limit_text() const;
-  void log_bounds();
+  void log_ways();
   std::string publish_as_rank_0();
-  PairSegments read_segments();
+  PairRuns read_runs();
   std::int64_t checked_size(const std::vector<std::int64_t>& row_offsets) const;
-  std::string merge(const PairSegments& segments, const std::vector<std::int64_t>& row_offsets);
+  std::string merge(PairMerge& merge, const std::vector<std::int64_t>& row_offsets);
 
   const SeedStaging& seed_;
   RunSession& session_;
@@ -105,16 +109,12 @@ void PairsRun::check_known_size() {
 }
 
 void PairsRun::compute() {
-  const int rank = session_.comm().rank();
-  const auto shares =
-      share_tiles(work_.to_do, plan(), session_.setup.surveys.items, session_.comm().size());
-  const auto& tiles = shares[rank];
   session_.begin("compute");
-  if (!tiles.empty()) {
-    PairSegmentFile file(session_.context.calls,
-                         pair_segment_file(*session_.directory, work_.first_file + rank),
-                         plan().id());
-    compute_tiles(file, tiles);
+  {
+    PairRunFile file(session_.context.calls,
+                     pair_run_file(*session_.directory, work_.first_file + session_.comm().rank()),
+                     plan().id(), plan().grid.shape());
+    compute_tiles(file);
     session_.timer.begin("sync");
     file.sync();
   }
@@ -122,32 +122,74 @@ void PairsRun::compute() {
   session_.report.computed_tiles = done_;
   end_if_stopped(stopped_, done_, work_.resumed, work_.resumed + std::ssize(work_.to_do),
                  session_.context);
-  log_bounds();
+  log_ways();
 }
 
-void PairsRun::compute_tiles(PairSegmentFile& file, const std::vector<std::int64_t>& tiles) {
-  Progress progress(session_.context.log, std::ssize(tiles), 0);
+void PairsRun::compute_tiles(PairRunFile& file) {
+  const PairFilterSpec filter = searched_filter(session_.setup, work_.resumed == 0);
+  const auto tiles = tiles_of(filter, plan().grid, work_.to_do);
+  const auto own = share_of_this_rank(tiles);
+  Progress progress(session_.context.log, std::ssize(own), 0);
   PairOutput::Options options{.commit = session_.config.commit,
                               .mirrored = plan().filter->mirrored,
                               .most_pairs = plan().filter->keep == Keep::kAll
                                                 ? limit_ / bytes_of_a_pair(plan(), form())
                                                 : kEveryRow,
-                              .before_tile = session_.before_tile()};
+                              .before_tiles = [check = session_.before_tile()](auto) {
+                                if (check) check();
+                              }};
   options.too_much = [&](std::int64_t pairs) {
-    return too_much(pairs, progress.done() + 1, std::ssize(tiles));
+    return too_much(pairs, progress.done() + 1, std::ssize(own));
   };
   PairOutput output(plan().grid, file, progress, std::move(options));
   WatchedSink sink(output, session_.context);
-  const auto backend = make_pair_backend(session_.setup);
+  auto backend = make_pair_backend(session_.setup, filter);
   try {
-    stream_pairs(session_.setup, tiles, *backend, sink);
+    PairStream stream(session_.setup, *backend, sink);
+    if (filter.keep == Keep::kBest) {
+      find_lists(filter, tiles, stream, *backend, sink);
+    } else {
+      stream.run(own);
+    }
   } catch (const Stopped&) {
     stopped_ = true;
   }
   session_.report.backend = backend->description();
   session_.report.recomputed_tiles = backend->recomputed_tiles();
   bounds_ = backend->work();
+  backend.reset();  // its threads may still finish tiles after a stop request
+  output.finish();
   done_ = progress.done();
+}
+
+std::vector<std::int64_t> PairsRun::share_of_this_rank(
+    const std::vector<std::int64_t>& tiles) const {
+  const auto shares =
+      share_tiles(tiles, plan(), session_.setup.surveys.items, session_.comm().size());
+  return shares[session_.comm().rank()];
+}
+
+/// Finds the lists of some rows of tiles at a time: all ranks share their tiles, and then merge
+/// what they have found. A collective; throws Stopped on all ranks alike.
+void PairsRun::find_lists(const PairFilterSpec& filter, const std::vector<std::int64_t>& tiles,
+                          PairStream& stream, const PairBackend& backend, PairSink& sink) {
+  const TileGrid& grid = plan().grid;
+  const std::int64_t rows_at_once = session_.setup.schedule.list_rows;
+  for (std::int64_t row = 0; row < grid.rows(); row += rows_at_once) {
+    const RowRange rows{row, std::min(row + rows_at_once, grid.rows())};
+    const auto finished = tiles_in(rows, grid, work_.to_do);
+    if (finished.empty()) continue;
+    std::array<std::int64_t, 1> stopped{0};
+    try {
+      stream.run(share_of_this_rank(tiles_in(rows, grid, tiles)));
+    } catch (const Stopped&) {
+      stopped[0] = 1;
+    }
+    session_.comm().wait_for_all();
+    session_.comm().all_reduce_max(stopped);
+    if (stopped[0] != 0) throw Stopped();
+    deliver_lists(backend, filter, grid, rows, finished, sink, session_.comm());
+  }
 }
 
 /// `pairs` were found in `tiles_done` of this rank's `tiles`.
@@ -168,33 +210,33 @@ Error PairsRun::too_large(std::int64_t pairs, const std::string& need) const {
                    "; raise --max-output to resume, or use a higher --threshold or --top-k");
 }
 
-void PairsRun::log_bounds() {
-  std::array<std::int64_t, 5> sums{bounds_.cells, bounds_.skipped, bounds_.candidates,
-                                   bounds_.products, bounds_.useful_products};
+void PairsRun::log_ways() {
+  const auto& [join, sweep, filter] = bounds_.cells_of_way;
+  std::array<std::int64_t, 4> sums{join, sweep, filter, bounds_.candidates};
   session_.comm().all_reduce_sum(sums);
-  if (sums[0] == 0) return;
-  const auto percent = [](std::int64_t part, std::int64_t whole) {
-    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  const std::int64_t cells = sums[0] + sums[1] + sums[2];
+  if (cells == 0) return;
+  const auto percent = [&](std::int64_t part) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(cells);
   };
   const std::string text = formatted(
-      "upper bounds on the scores ruled out %.1f %% of the cells in whole blocks; %.2f %% were "
-      "computed exactly, with %.1f %% of the multiply-adds of all cells",
-      percent(sums[1], sums[0]), percent(sums[2], sums[0]),
-      sums[4] > 0 ? percent(sums[3], sums[4]) : 100.0);
-  session_.context.log.detail("bounds", text,
-                              {{"cells", sums[0]}, {"skipped", sums[1]}, {"exact", sums[2]}});
+      "the join has searched %.1f %% of the cells, the sweep %.1f %%, the filter %.1f %%; %.3g %% "
+      "of all were computed exactly",
+      percent(sums[0]), percent(sums[1]), percent(sums[2]), percent(sums[3]));
+  session_.context.log.detail(
+      "ways", text,
+      {{"join", sums[0]}, {"sweep", sums[1]}, {"filter", sums[2]}, {"exact", sums[3]}});
 }
 
 PairText PairsRun::text_of_result() const {
-  const bool trec = file_form(session_.config.output) == FileForm::kTrec;
-  return {trec ? PairText::Format::kTrec : PairText::Format::kTsv, session_.config.run_tag,
-          session_.config.replace_blanks, plan().filter->keep == Keep::kBest};
+  return {form().value_or(FileForm::kHdf5), session_.config.run_tag, session_.config.replace_blanks,
+          plan().filter->keep == Keep::kBest};
 }
 
 /// Ids that a TREC run cannot hold are refused before anything is computed.
 void PairsRun::check_ids() const {
   const PairText text = text_of_result();
-  if (text.format != PairText::Format::kTrec || session_.comm().rank() != 0) return;
+  if (text.form != FileForm::kTrec || session_.comm().rank() != 0) return;
   const PairTextWriter writer(text, reread_result_ids(session_), [](std::string_view) {});
 }
 
@@ -206,12 +248,13 @@ std::string PairsRun::publish_as_rank_0() {
     session_.report.output_bytes = File::open(calls, path, O_RDONLY | O_NOFOLLOW).size();
     return directory.publish_finalized(session_.still_ours());
   }
-  const PairSegments segments = read_segments();
-  const auto row_offsets = PairMerge(segments, plan().grid, *plan().filter).row_offsets();
+  const PairRuns runs = read_runs();
+  PairMerge pairs(runs, plan().grid.shape().queries, *plan().filter);
+  const auto row_offsets = pairs.row_offsets();
   session_.report.output_bytes = checked_size(row_offsets);
   check_guard_of_inputs(session_.config, plan(), session_.setup.counts().zero_rows, directory,
                         calls);
-  std::string result = merge(segments, row_offsets);
+  std::string result = merge(pairs, row_offsets);
   if (directory.form() == OutputForm::kSingleFile) {
     session_.report.output_bytes = File::open(calls, result, O_RDONLY).size();
   }
@@ -220,17 +263,17 @@ std::string PairsRun::publish_as_rank_0() {
   return result;
 }
 
-PairSegments PairsRun::read_segments() {
+PairRuns PairsRun::read_runs() {
   FileCalls& calls = session_.context.calls;
-  PairSegments segments(calls, pair_segment_files(calls, pair_segments_folder(*session_.directory)),
-                        plan().id(), plan().grid);
+  PairRuns runs(calls, pair_run_files(calls, pair_runs_folder(*session_.directory)), plan().id(),
+                plan().grid);
   for (const std::int64_t tile : work_.to_do) {
-    if (segments.has(tile)) continue;
+    if (runs.has(tile)) continue;
     throw Error(ExitCode::kDataError, "the pairs of tile " + std::to_string(tile) +
                                           " differ from what was written: this storage loses data; "
                                           "run the same command to compute them again");
   }
-  return segments;
+  return runs;
 }
 
 /// Bytes of the result, at least.
@@ -241,8 +284,7 @@ std::int64_t PairsRun::checked_size(const std::vector<std::int64_t>& row_offsets
 }
 
 /// Publishes the merged pairs; ends before more is written than allowed, or after a stop request.
-std::string PairsRun::merge(const PairSegments& segments,
-                            const std::vector<std::int64_t>& row_offsets) {
+std::string PairsRun::merge(PairMerge& merge, const std::vector<std::int64_t>& row_offsets) {
   const std::int64_t bytes = pair_result_size(plan(), row_offsets, form()).most;
   Progress progress(session_.context.log, bytes, bytes, "merging  ");
   const auto calls = metered_calls(session_.context.calls, [&](PendingWrite write) {
@@ -253,7 +295,7 @@ std::string PairsRun::merge(const PairSegments& segments,
     progress.add(write.bytes);
   });
   return publish_pairs(*session_.directory,
-                       {plan(), segments, row_offsets, [&] { return reread_result_ids(session_); },
+                       {plan(), merge, row_offsets, [&] { return reread_result_ids(session_); },
                         [&] { return session_.report.to_json(session_.timer); },
                         session_.still_ours(), text_of_result()},
                        *calls, session_.context.log);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -26,7 +29,7 @@
 #include "job/sinks/pilot_output.hpp"
 #include "job/sinks/progress.hpp"
 #include "job/sinks/watched_sink.hpp"
-#include "storage/parts/pair_segments.hpp"
+#include "storage/parts/pair_runs.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/result/result_path.hpp"
 
@@ -36,21 +39,20 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr double kShortest = 1e-6;           // seconds
-constexpr double kPairSeconds = 1.0;         // tell tiles of pairs from the work done once
+constexpr double kPairSeconds = 0.5;         // tell tiles of pairs from the work done once
+constexpr std::int64_t kEnoughRows = 16;     // of tiles, for a sample of whole rows
+constexpr std::int64_t kGrowth = 4;          // of a sample to the next
 constexpr double kMostPairSeconds = 10.0;    // after which the sample grows no more
 constexpr std::int64_t kTilesOfAColumn = 4;  // enough to spread the work done once per column
 
 /// An open file without a name: nothing of it is left over, however the process ends.
 File unnamed_file(FileCalls& calls, const std::string& folder) {
-  try {
-    return File::open(calls, folder, O_TMPFILE | O_RDWR, 0600);
-  } catch (const Error&) {
-    // not every file system has O_TMPFILE: create a file and unlink it at once
-    const std::string path = folder + "/.bulksim-pilot-" + std::to_string(getpid());
-    File file = File::open(calls, path, O_CREAT | O_EXCL | O_RDWR, 0600);
-    calls.unlink(path.c_str());
-    return file;
-  }
+  if (File file = File::create_unnamed(calls, inside(folder, "pilot")); file.is_open()) return file;
+  // not every file system has O_TMPFILE: create a file and unlink it at once
+  const std::string path = folder + "/.bulksim-pilot-" + std::to_string(getpid());
+  File file = File::open(calls, path, O_CREAT | O_EXCL | O_RDWR, 0600);
+  calls.unlink(path.c_str());
+  return file;
 }
 
 /// Tiles of up to `runs` stretches of the share of a rank: from each, `of_a_column` tiles of every
@@ -100,6 +102,7 @@ double sum(double bytes, Communicator& comm) {
 struct Samples {
   std::vector<std::int64_t> small;
   std::vector<std::int64_t> large;
+  std::size_t tiles = 0;  ///< to be computed
   double reserved_bytes = 0.0;
   double reserve_seconds = 0.0;
   double small_seconds = 0.0;
@@ -118,6 +121,7 @@ Samples choose_samples(const RunSetup& setup, const std::vector<std::int64_t>& s
                        std::int64_t most_bytes) {
   const std::int64_t tile_bytes = setup.plan.grid.tile().cells() * std::int64_t{sizeof(float)};
   Samples samples;
+  samples.tiles = share.size();
   samples.small = spread_tiles(share, setup, 1, kTilesOfAColumn);
   const std::int64_t small_bytes = std::ssize(samples.small) * tile_bytes;
   samples.large = spread_tiles(
@@ -137,7 +141,7 @@ double seconds_of(const Step& step) {
 class MergedRows {
  public:
   MergedRows(const File& file, std::optional<FileForm> form) : out_(file, 0) {
-    if (form != FileForm::kTsv && form != FileForm::kTrec) return;
+    if (!is_text(form)) return;
     lines_.emplace(PairText{}, ResultIds{}, [this](std::string_view line) { out_.append(line); });
   }
 
@@ -159,18 +163,20 @@ class MergedRows {
   std::optional<PairTextWriter> lines_;
 };
 
-/// Seconds for merging the pairs in files of segments, as at the end of a run.
+/// Seconds for merging the pairs in files of runs, as at the end of a run.
 double seconds_of_merge(const JobConfig& config, const RunSetup& setup,
                         const std::vector<std::string>& paths, const std::string& folder,
                         JobContext context) {
   const Plan& plan = setup.plan;
   return seconds_of([&] {
-    const PairSegments segments(context.calls, paths, plan.id(), plan.grid);
-    PairMerge merge(segments, plan.grid, *plan.filter);
+    const PairRuns runs(context.calls, paths, plan.id(), plan.grid);
+    const std::int64_t queries = plan.grid.shape().queries;
+    PairMerge merge(runs, queries, *plan.filter);
     const auto row_offsets = merge.row_offsets();
     const File file = unnamed_file(context.calls, folder);
     MergedRows rows(file, file_form(config.output));
-    merge.run(plan.filter->keep == Keep::kBest ? PairOrder::kByScore : PairOrder::kByItem,
+    merge.run({0, queries},
+              plan.filter->keep == Keep::kBest ? PairOrder::kByScore : PairOrder::kByItem,
               [&](std::int64_t query, std::span<const std::int64_t> items,
                   std::span<const float> scores) {
                 context.stop.check();
@@ -181,74 +187,86 @@ double seconds_of_merge(const JobConfig& config, const RunSetup& setup,
   });
 }
 
-/// Seconds for finding the pairs of tiles and writing them to a file.
-struct SearchSeconds {
-  double before = 0.0;  ///< the begin of the first tile that counts
-  double total = 0.0;
+/// A search for pairs whose time is taken. It must outlive the backend, which may still use its
+/// sink when the search is over.
+class TimedSearch {
+ public:
+  TimedSearch(const JobConfig& config, const Plan& plan, const std::string& path,
+              JobContext context)
+      : file_(context.calls, path, plan.id(), plan.grid.shape()),
+        silent_(context.log, 0, 0),
+        output_(
+            plan.grid, file_, silent_,
+            {.commit = config.commit, .mirrored = plan.filter->mirrored, .most_pairs = kEveryRow}),
+        sink_(output_, context) {}
 
-  double of_tiles() const { return total - before; }
+  /// Seconds for finding the pairs of these tiles and writing them to the file.
+  double run(const RunSetup& setup, const std::vector<std::int64_t>& tiles, PairBackend& backend) {
+    const Stopwatch watch;
+    PairStream(setup, backend, sink_).run(tiles);
+    output_.finish();
+    file_.sync();
+    return watch.seconds();
+  }
+
+ private:
+  PairRunFile file_;
+  Progress silent_;
+  PairOutput output_;
+  WatchedSink<PairStripe> sink_;
 };
 
-SearchSeconds seconds_of_search(const JobConfig& config, const RunSetup& setup,
-                                const std::vector<std::int64_t>& tiles, std::int64_t first,
-                                PairBackend& backend, const std::string& path, JobContext context) {
-  const Stopwatch watch;
-  SearchSeconds seconds;
-  std::atomic<std::int64_t> begun = 0;
-  PairSegmentFile file(context.calls, path, setup.plan.id());
-  Progress silent(context.log, 0, 0);
-  PairOutput output(setup.plan.grid, file, silent,
-                    {.commit = config.commit,
-                     .mirrored = setup.plan.filter->mirrored,
-                     .most_pairs = kEveryRow,
-                     .before_tile = [&] {
-                       if (begun++ == first) seconds.before = watch.seconds();
-                     }});
-  WatchedSink sink(output, context);
-  stream_pairs(setup, tiles, backend, sink);
-  file.sync();
-  seconds.total = watch.seconds();
-  return seconds;
+/// The tiles of some rows of tiles, spread over all that have any.
+std::vector<std::int64_t> tiles_of_spread_rows(const std::vector<std::int64_t>& share,
+                                               const TileGrid& grid, std::int64_t count) {
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t tile : share)
+    rows.push_back(grid.id(tile).row);
+  std::ranges::sort(rows);
+  rows.erase(std::ranges::unique(rows).begin(), rows.end());
+  std::vector<char> taken(grid.rows());
+  const std::int64_t all = std::ssize(rows);
+  for (std::int64_t at = 0; at < std::min(count, all); ++at)
+    taken[rows[at * all / std::min(count, all)]] = 1;
+  std::vector<std::int64_t> tiles;
+  std::ranges::copy_if(share, std::back_inserter(tiles),
+                       [&](std::int64_t tile) { return taken[grid.id(tile).row] != 0; });
+  return tiles;
 }
 
-/// The sample grows until its tiles take long enough: first more tiles of each column, which share
-/// its work, then more columns. Lists need more columns, and only the second half counts: each
-/// column raises the score that the next must reach.
+/// Searches for the pairs of larger and larger samples. Where there are enough rows of tiles, a
+/// sample has whole rows, which all read the same items; otherwise some tiles of more and more
+/// columns. The last sample but one tells the work done once.
 Samples measure_pairs(const JobConfig& config, const RunSetup& setup,
-                      const std::vector<std::int64_t>& share, const std::string& folder,
+                      const std::vector<std::int64_t>& all, const std::string& folder,
                       JobContext context) {
   const TileGrid& grid = setup.plan.grid;
-  const auto backend = make_pair_backend(setup);
+  const PairFilterSpec filter = searched_filter(setup, true);
+  const auto share = tiles_of(filter, grid, all);
+  std::vector<std::unique_ptr<TimedSearch>> searches;
+  const auto backend = make_pair_backend(setup, filter);
   const std::string path =
       folder + "/pilot-" + std::to_string(context.mpi.world().rank()) + ".pairs";
   make_directories(context.calls, folder, 0700);
-  const bool are_lists = setup.plan.filter->keep != Keep::kAll;
+  const bool by_rows = grid.rows() >= kEnoughRows;
   Samples samples;
+  samples.tiles = share.size();
   const Stopwatch watch;
-  std::int64_t runs = 2;
-  std::int64_t of_a_column = 1;
-  for (;;) {
+  for (std::int64_t size = 1;; size *= kGrowth) {
     remove_file(context.calls, path);
-    samples.large = spread_tiles(share, setup, runs, of_a_column);
-    samples.small = samples.large;
-    samples.small.resize(are_lists ? samples.large.size() / 2 : 0);
-    const auto found = seconds_of_search(config, setup, samples.large, std::ssize(samples.small),
-                                         *backend, path, context);
-    samples.small_seconds = found.before;
-    samples.large_seconds = found.total;
-    if (found.of_tiles() >= kPairSeconds || watch.seconds() >= kMostPairSeconds ||
-        2 * samples.large.size() >= share.size()) {
+    samples.small =
+        std::exchange(samples.large, by_rows ? tiles_of_spread_rows(share, grid, size)
+                                             : spread_tiles(share, setup, size, grid.rows()));
+    searches.push_back(std::make_unique<TimedSearch>(config, setup.plan, path, context));
+    samples.small_seconds =
+        std::exchange(samples.large_seconds, searches.back()->run(setup, samples.large, *backend));
+    const bool is_whole = samples.large.size() == share.size();
+    const bool grew = samples.large.size() > samples.small.size();
+    if (is_whole || !grew || watch.seconds() >= kMostPairSeconds) break;
+    if (samples.small_seconds > 0.0 && 2 * samples.large.size() >= share.size()) break;
+    if (samples.small_seconds > 0.0 &&
+        samples.large_seconds - samples.small_seconds >= kPairSeconds) {
       break;
-    }
-    const bool has_longer_columns = of_a_column < grid.rows();
-    const bool has_columns = runs < grid.columns();
-    if (!has_longer_columns && !has_columns) break;
-    const auto factor =
-        static_cast<std::int64_t>(std::clamp(2 * kPairSeconds / found.of_tiles(), 2.0, 16.0));
-    if (has_longer_columns && !(are_lists && has_columns)) {
-      of_a_column = std::min(of_a_column * factor, grid.rows());
-    } else {
-      runs = std::min(runs * factor, grid.columns());
     }
   }
   samples.no_merge_seconds = seconds_of_merge(config, setup, {}, folder, context);
@@ -325,7 +343,7 @@ PilotRun run_pilot(const JobConfig& config, const RunSetup& setup, const std::st
     }
   });
   pilot.compute_seconds = maximum(
-      seconds_for(samples, samples.small_seconds, samples.large_seconds, share.size()), comm);
+      seconds_for(samples, samples.small_seconds, samples.large_seconds, samples.tiles), comm);
   if (setup.plan.filter) {
     // one rank merges the tiles of all
     pilot.seconds = pilot.compute_seconds +

@@ -133,6 +133,10 @@ void log_devices(const std::vector<std::string>& devices, Log& log) {
 
 }  // namespace
 
+bool RunSetup::rows_serve_both_sides() const {
+  return is_self_join && !resources.device && schedule.query_batch_rows >= plan.grid.rows();
+}
+
 CanonicalizationCounts RunSetup::counts() const {
   CanonicalizationCounts sum = surveys.items.counts;
   if (!is_self_join) sum += surveys.queries.counts;

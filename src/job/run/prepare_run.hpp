@@ -28,6 +28,9 @@ struct RunSetup {
   std::vector<char> left_out;        ///< by number of the tile: 1 for those not selected; or empty
   bool is_self_join = false;         ///< the items are compared with themselves
 
+  /// Whether the rows of a self-join are held once, as queries and as items: on the CPU, where all
+  /// of them are one batch of queries.
+  bool rows_serve_both_sides() const;
   /// Counts of the rows of all inputs, those of a self-join once.
   CanonicalizationCounts counts() const;
   /// "5 rows" of a self-join, or "3 queries and 2 items".

@@ -12,7 +12,7 @@
 #include "job/plan/output_layout.hpp"
 #include "job/plan/tile_partition.hpp"
 #include "job/verify/verification.hpp"
-#include "storage/parts/pair_segments.hpp"
+#include "storage/parts/pair_runs.hpp"
 #include "storage/parts/partial_files.hpp"
 #include "storage/run/journal.hpp"
 #include "storage/run/versions.hpp"
@@ -161,20 +161,20 @@ TilesLeft decide_tiles(const JobConfig& config, const Plan& plan, const PartSet&
 
 }  // namespace
 
-std::string pair_segments_folder(const RunDirectory& run) {
+std::string pair_runs_folder(const RunDirectory& run) {
   return run.staging() + "/parts";
 }
 
-std::string pair_segment_file(const RunDirectory& run, std::int64_t number) {
-  return pair_segments_folder(run) + formatted("/part-%05ld.pairs", number);
+std::string pair_run_file(const RunDirectory& run, std::int64_t number) {
+  return pair_runs_folder(run) + formatted("/part-%05ld.pairs", number);
 }
 
 namespace {
 
-/// The tiles of the plan without a segment, and the number of those with one.
-void sort_tiles(const Plan& plan, const PairSegments& segments, PairsLeft& left) {
+/// The tiles of the plan that are in no run, and the number of those in one.
+void sort_tiles(const Plan& plan, const PairRuns& runs, PairsLeft& left) {
   for (const std::int64_t tile : tiles_of(plan)) {
-    if (segments.has(tile)) {
+    if (runs.has(tile)) {
       ++left.resumed;
     } else {
       left.to_do.push_back(tile);
@@ -188,9 +188,9 @@ PairsLeft decide_pairs(const JobConfig& config, const Plan& plan, RunDirectory& 
   const auto staged = resume_staging(config, plan, run, context, left);
   if (!staged) return left;
   if (seed) seed(run, plan, *staged);
-  make_directories(context.calls, pair_segments_folder(run), 0700);
-  const auto files = pair_segment_files(context.calls, pair_segments_folder(run));
-  sort_tiles(plan, PairSegments(context.calls, files, plan.id(), plan.grid), left);
+  make_directories(context.calls, pair_runs_folder(run), 0700);
+  const auto files = pair_run_files(context.calls, pair_runs_folder(run));
+  sort_tiles(plan, PairRuns(context.calls, files, plan.id(), plan.grid), left);
   for (const std::string& path : files) {
     const std::int64_t number = std::strtoll(path.c_str() + path.rfind('-') + 1, nullptr, 10);
     left.first_file = std::max(left.first_file, number + 1);

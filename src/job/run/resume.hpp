@@ -63,11 +63,11 @@ struct PairsLeft : WorkLeft {
   std::int64_t first_file = 0;  ///< number of the first rank's file of this attempt
 };
 
-/// The folder of the pair segments of a plan, and one of its files.
-std::string pair_segments_folder(const RunDirectory& run);
-std::string pair_segment_file(const RunDirectory& run, std::int64_t number);
+/// The folder of the runs of pairs of a plan, and one of its files.
+std::string pair_runs_folder(const RunDirectory& run);
+std::string pair_run_file(const RunDirectory& run, std::int64_t number);
 
-/// Creates or resumes the staging folder: rank 0 reads the existing segments and sends the work
+/// Creates or resumes the staging folder: rank 0 reads the existing runs and sends the work
 /// left to all ranks. A collective.
 PairsLeft resume_pairs(const JobConfig& config, const Plan& plan, RunDirectory& run,
                        const SeedStaging& seed, JobContext context);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -36,9 +37,20 @@ class RunSink {
 void stream_tiles(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
                   SimilarityBackend& backend, RunSink& sink);
 
-/// The same for the requested pairs.
-void stream_pairs(const RunSetup& setup, const std::vector<std::int64_t>& tiles,
-                  PairBackend& backend, PairSink& sink);
+/// The same for the requested pairs. The backend keeps its queries from one call of run() to the
+/// next where the tiles are of the same batch, or the rows serve both sides.
+class PairStream {
+ public:
+  /// All must outlive the stream, and `sink` the backend.
+  PairStream(const RunSetup& setup, PairBackend& backend, PairSink& sink);
+  ~PairStream();
+
+  void run(const std::vector<std::int64_t>& tiles);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// The tiles of a whole run that each rank computes.
 std::vector<std::vector<std::int64_t>> share_all_tiles(const RunSetup& setup, int ranks);

@@ -10,19 +10,26 @@ namespace bulksim {
 
 namespace {
 
-/// Watches every tile from its beginning to its end.
+TileId first_tile(TileId tile) {
+  return tile;
+}
+TileId first_tile(const PairWork& work) {
+  return work.tiles.front();
+}
+
+/// Watches every tile, or group of tiles, from its beginning to its end.
 template <class Stripe>
 class WatchedWriter final : public Writer<Stripe> {
  public:
   WatchedWriter(std::unique_ptr<Writer<Stripe>> writer, JobContext context)
       : writer_(std::move(writer)), context_(context) {}
 
-  void begin(TileId tile) override {
+  void begin(typename Stripe::Work work) override {
     context_.stop.check();
     watch_.reset();
-    watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = tile});
+    watch_.emplace(context_.watchdog, Work{.activity = Activity::kTile, .tile = first_tile(work)});
     pass_failpoint("tile.begin");
-    writer_->begin(tile);
+    writer_->begin(work);
   }
   void write(const Stripe& stripe) override {
     pass_failpoint("tile.write");

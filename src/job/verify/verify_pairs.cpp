@@ -57,23 +57,17 @@ std::optional<PairRecomputation> recomputation_of(MatrixShape shape,
   return PairRecomputation(shape, attributes, *reference);
 }
 
-/// Compares a file of pairs with its digests: all bytes after the preface, then array by array to
-/// name the damage.
+/// Compares a file of pairs with its digest, and names the arrays that are damaged.
 void verify_digests(FileCalls& calls, const std::string& path, Faults& faults, Verdict& verdict) {
-  const File file = File::open(calls, path, O_RDONLY);
-  std::string preface(preface_of({}).size(), '\0');
-  file.read(std::as_writable_bytes(std::span(preface)), 0);
-  if (preface == preface_of(digest_after_preface(file))) return;
-  const auto reader = PairFileReader::open(calls, path);
-  const auto digests = reader->array_digests();
-  const bool is_old =
-      preface.find_first_not_of('\0') == std::string::npos && digests.front().expected.empty();
-  if (is_old) {
+  const FileDigest digest = check_digest(calls, path);
+  if (digest == FileDigest::kMatches) return;
+  const auto arrays = PairFileReader::open(calls, path)->array_digests();
+  if (digest == FileDigest::kNone && arrays.front().expected.empty()) {
     verdict.has_checksum = false;
     return;
   }
   bool named = false;
-  for (const auto& [name, expected, found] : digests) {
+  for (const auto& [name, expected, found] : arrays) {
     if (expected == found) continue;
     faults.add("'" + name + "' differs from what was published");
     named = true;
@@ -102,9 +96,9 @@ void verify_h5(FileCalls& calls, const std::string& path, const PairReference* r
 /// Reads every member of the archive, which checks the checksums.
 void verify_npz(FileCalls& calls, const std::string& path, const PairReference* reference,
                 Faults& faults, Verdict& verdict) {
-  const ArchiveDigest digest = check_archive_digest(calls, path);
-  verdict.has_checksum = digest != ArchiveDigest::kNone;
-  if (digest == ArchiveDigest::kDiffers) faults.add("differs from what was published");
+  const FileDigest digest = check_digest(calls, path);
+  verdict.has_checksum = digest != FileDigest::kNone;
+  if (digest == FileDigest::kDiffers) faults.add("differs from what was published");
   const FileAttributes attributes = read_archive_attributes(calls, path);
   const auto rows = open_npz(calls, path);
   auto recomputation = recomputation_of({rows->info().rows, rows->info().columns}, attributes,

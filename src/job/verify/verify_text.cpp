@@ -15,6 +15,7 @@
 #include "job/verify/verification.hpp"
 #include "storage/result/pair_file.hpp"
 #include "storage/result/result_path.hpp"
+#include "storage/result/text_format.hpp"
 
 namespace bulksim {
 
@@ -58,24 +59,12 @@ std::optional<Line> parse_line(std::string_view line, bool trec, std::string& fa
   return parsed;
 }
 
-std::string unescaped(std::string_view text) {
-  std::string id;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool escape = text[at] == '\\' && at + 1 < text.size();
-    const auto place = escape ? std::string_view("tnr\\").find(text[at + 1]) : std::string::npos;
-    id += place == std::string::npos ? text[at] : "\t\n\r\\"[place];
-    at += place == std::string::npos ? 0 : 1;
-  }
-  return id;
-}
-
 /// The rows that the names in a text result stand for.
 class RowNames {
  public:
   RowNames(const StringTable& ids, std::int64_t rows, bool trec) : rows_(rows) {
     for (std::int64_t row = 0; row < ids.size(); ++row) {
-      std::string id(ids[row]);
-      if (trec) replace_blanks(id);
+      const std::string id = trec ? without_blanks(ids[row]) : std::string(ids[row]);
       if (!numbers_.emplace(id, row).second) {
         throw Error(ExitCode::kDataError, "the id '" + id +
                                               "' stands for more than one row, so that lines of "
@@ -97,12 +86,6 @@ class RowNames {
   }
 
  private:
-  static void replace_blanks(std::string& id) {
-    for (char& letter : id)
-      if (std::string_view(" \t\n\v\f\r").find(letter) != std::string_view::npos) letter = '_';
-    if (id.empty()) id.assign(1, '_');
-  }
-
   std::int64_t rows_;
   std::unordered_map<std::string, std::int64_t> numbers_;
 };

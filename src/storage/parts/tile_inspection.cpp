@@ -1,14 +1,11 @@
 #include "storage/parts/tile_inspection.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 
+#include "core/run/parallel.hpp"
 #include "core/run/stop_request.hpp"
 
 namespace bulksim {
@@ -84,30 +81,11 @@ std::vector<TileFinding> inspect_tiles(TileFiles& files, const TileGrid& grid,
                                        const std::vector<std::int64_t>& tiles, int threads,
                                        WholeNanRows nan_rows, float most) {
   std::vector<TileFinding> findings(tiles.size());
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      std::vector<float> buffer(std::min(kCellsAtOnce, grid.tile().cells()));
-      for (std::size_t at = next++; at < tiles.size(); at = next++) {
-        kOnlySignals.check();
-        findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = tiles.size();
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const auto at_work = std::min<std::int64_t>(threads, std::ssize(tiles));
-    for (std::int64_t helper = 1; helper < at_work; ++helper)
-      helpers.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+  run_in_parallel(std::ssize(tiles), threads, [&](std::int64_t at) {
+    kOnlySignals.check();
+    std::vector<float> buffer(std::min(kCellsAtOnce, grid.tile().cells()));
+    findings[at] = inspect_tile(files, grid, tiles[at], nan_rows, most, buffer);
+  });
   return findings;
 }
 

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/text/json.hpp"
-
 namespace bulksim {
 
 namespace {
@@ -36,11 +34,15 @@ bool has_old_comment(const std::string& tail) {
 
 }  // namespace
 
-std::string archive_comment(const FileAttributes& attributes) {
+JsonObject to_json(const FileAttributes& attributes) {
   JsonObject json;
   for (const auto& [name, value] : attributes)
     std::visit([&, key = name](const auto& held) { json.add(key, held); }, value);
-  const std::string text = json.ascii_line();
+  return json;
+}
+
+std::string archive_comment(const FileAttributes& attributes) {
+  const std::string text = to_json(attributes).ascii_line();
   return std::string(kStart) + text.substr(1, text.size() - 2) + std::string(kEnd);
 }
 
@@ -70,13 +72,12 @@ bool is_result_archive(FileCalls& calls, const std::string& path) {
          has_old_comment(last_bytes(File::open(calls, path, O_RDONLY | O_NOFOLLOW), kOldBytes));
 }
 
-ArchiveDigest check_archive_digest(FileCalls& calls, const std::string& path) {
+FileDigest check_archive(FileCalls& calls, const std::string& path) {
   const File file = File::open(calls, path, O_RDONLY);
   const std::string tail = last_bytes(file, kDigits);
   const Digest digest = digest_of(file, 0, file.size() - std::ssize(tail));
-  if (digest.hex() == tail) return ArchiveDigest::kMatches;
-  return has_old_comment(last_bytes(file, kOldBytes)) ? ArchiveDigest::kNone
-                                                      : ArchiveDigest::kDiffers;
+  if (digest.hex() == tail) return FileDigest::kMatches;
+  return has_old_comment(last_bytes(file, kOldBytes)) ? FileDigest::kNone : FileDigest::kDiffers;
 }
 
 }  // namespace bulksim

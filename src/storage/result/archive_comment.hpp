@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bulksim/core/file.hpp"
+#include "core/text/json.hpp"
 #include "storage/parts/part_layout.hpp"
 
 namespace bulksim {
@@ -17,10 +18,17 @@ FileAttributes read_archive_attributes(FileCalls& calls, const std::string& path
 /// Whether a file ends with the comment of an archive of this or an older version.
 bool is_result_archive(FileCalls& calls, const std::string& path);
 
-/// What the digest at the end of an archive says about the other bytes.
-enum class ArchiveDigest { kNone, kMatches, kDiffers };
+/// What the digest in a file says about its other bytes.
+enum class FileDigest {
+  kNone,  ///< there is none, as in results of older versions
+  kMatches,
+  kDiffers,
+};
 
-/// Reads every byte. `kNone` only for the comments of older versions, which hold no digest.
-ArchiveDigest check_archive_digest(FileCalls& calls, const std::string& path);
+/// Compares an archive with the digest at its end; reads every byte.
+FileDigest check_archive(FileCalls& calls, const std::string& path);
+
+/// Attributes as a JSON object.
+JsonObject to_json(const FileAttributes& attributes);
 
 }  // namespace bulksim

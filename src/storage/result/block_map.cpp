@@ -6,6 +6,7 @@
 #include "hdf5/arrays.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/require_plain.hpp"
 #include "storage/damaged.hpp"
 #include "storage/parts/part_layout.hpp"
 #include "storage/result/result_path.hpp"
@@ -89,9 +90,7 @@ std::optional<BlockMap> read_block_map(FileCalls& calls, const std::string& path
   using enum h5::Element;
   const std::string place = find_result(calls, path);
   const h5::File file = h5::open_file(place);
-  const htri_t there = H5Lexists(file.get(), kGroup, H5P_DEFAULT);
-  h5::check(there, "look for block sums in '" + place + "'", ExitCode::kDataError);
-  if (there == 0) return std::nullopt;
+  if (!h5::exists(file, kGroup, place)) return std::nullopt;
   h5::require_plain(file, place, "similarity");
   const h5::Attributes attributes = h5::read_attributes(file, place);
   const Scalars scalars{attributes, place};

@@ -46,6 +46,18 @@ void write_shape(const h5::File& file, const std::string& group, MatrixShape sha
   h5::check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, values.data()), "write an attribute");
 }
 
+/// The bytes before HDF5, given the digest of those after them.
+std::string preface_of(const Digest& digest) {
+  std::string preface = "bulksim\nXXH3-128 of the bytes from " + std::to_string(h5::kPrefaceBytes) +
+                        " on: " + digest.hex() + "\n";
+  preface.resize(h5::kPrefaceBytes, '\0');
+  return preface;
+}
+
+Digest digest_after_preface(const File& file) {
+  return digest_of(file, std::min(h5::kPrefaceBytes, file.size()), file.size());
+}
+
 }  // namespace
 
 PairFileWriter::PairFileWriter(const File& file, const std::string& group, PairLayout layout,
@@ -119,41 +131,14 @@ std::int64_t pair_bytes(PairLayout layout, const PairExtent& extent) {
   return 8 * std::ssize(extent.row_offsets) + (item_bytes + 4) * extent.row_offsets.back();
 }
 
-std::string preface_of(const Digest& digest) {
-  std::string preface = "bulksim\nXXH3-128 of the bytes from " + std::to_string(h5::kPrefaceBytes) +
-                        " on: " + digest.hex() + "\n";
-  preface.resize(h5::kPrefaceBytes, '\0');
-  return preface;
-}
-
-Digest digest_after_preface(const File& file) {
-  return digest_of(file, std::min(h5::kPrefaceBytes, file.size()), file.size());
-}
-
-std::string tsv_header(bool queries_escaped, bool items_escaped) {
-  const auto column = [](const char* side, bool is_escaped) {
-    return std::string(side) + (is_escaped ? "_escaped" : "");
-  };
-  return column("query", queries_escaped) + "\t" + column("item", items_escaped) + "\tscore";
-}
-
-bool is_tsv_header(std::string_view line) {
-  for (const bool queries : {false, true}) {
-    for (const bool items : {false, true}) {
-      if (line == tsv_header(queries, items)) return true;
-    }
-  }
-  return false;
-}
-
-bool matches_digest(FileCalls& calls, const std::string& path) {
-  if (file_form(path) == FileForm::kNpz)
-    return check_archive_digest(calls, path) != ArchiveDigest::kDiffers;
+FileDigest check_digest(FileCalls& calls, const std::string& path) {
+  if (file_form(path) == FileForm::kNpz) return check_archive(calls, path);
   const File file = File::open(calls, path, O_RDONLY);
   std::string preface(std::min(h5::kPrefaceBytes, file.size()), '\0');
   file.read(std::as_writable_bytes(std::span(preface)), 0);
-  return preface.find_first_not_of('\0') == std::string::npos ||
-         preface == preface_of(digest_after_preface(file));
+  if (preface.find_first_not_of('\0') == std::string::npos) return FileDigest::kNone;
+  return preface == preface_of(digest_after_preface(file)) ? FileDigest::kMatches
+                                                           : FileDigest::kDiffers;
 }
 
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path) {

@@ -13,6 +13,7 @@
 #include "hdf5/arrays.hpp"
 #include "storage/parts/part_layout.hpp"
 #include "storage/parts/result_ids.hpp"
+#include "storage/result/archive_comment.hpp"
 
 namespace bulksim {
 
@@ -72,10 +73,6 @@ class PairFileWriter {
   std::vector<std::int32_t> narrow_;
 };
 
-/// The bytes before HDF5 in a file of pairs, given the digest of the bytes after them.
-std::string preface_of(const Digest& digest);
-Digest digest_after_preface(const File& file);
-
 /// Receives the pairs of the next query, possibly none.
 using TakeRow = std::function<void(std::int64_t query, std::span<const std::int64_t> items,
                                    std::span<const float> scores)>;
@@ -118,17 +115,10 @@ class PairFileReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a single-file result with pairs, HDF5 or .npz, matches the digest of its bytes; true for
-/// results of older versions, which hold none.
-bool matches_digest(FileCalls& calls, const std::string& path);
+/// Compares a single-file result with pairs, HDF5 or .npz, with its digest; reads every byte.
+FileDigest check_digest(FileCalls& calls, const std::string& path);
 
 /// Plan (32 hex digits) of a single-file result with pairs, HDF5 or .npz; empty for any other file.
 std::string plan_of_pair_file(FileCalls& calls, const std::string& path);
-
-/// First line of a TSV with pairs; a column is named `query_escaped` or `item_escaped` when it has
-/// escapes.
-std::string tsv_header(bool queries_escaped, bool items_escaped);
-/// Whether `line`, without its end, is such a line.
-bool is_tsv_header(std::string_view line);
 
 }  // namespace bulksim

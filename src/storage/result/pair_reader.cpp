@@ -5,6 +5,7 @@
 
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/require_plain.hpp"
 #include "storage/damaged.hpp"
 #include "storage/parts/id_datasets.hpp"
 #include "storage/result/pair_file.hpp"
@@ -53,6 +54,28 @@ MatrixShape shape_of(const h5::File& file, const std::string& group, const std::
   return {shape[0], shape[1]};
 }
 
+std::vector<std::int64_t> read_indptr(const h5::File& file, const std::string& group,
+                                      MatrixShape shape, const std::string& path) {
+  const h5::Dataset indptr = open_array(file, group + "/indptr", path);
+  if (size_of(indptr) - 1 != shape.queries)
+    throw damaged(path, "has an indptr of the wrong length");
+  std::vector<std::int64_t> offsets(shape.queries + 1);
+  h5::check(H5Dread(indptr.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()),
+            "read indptr", ExitCode::kDataError);
+  return offsets;
+}
+
+std::vector<std::int64_t> offsets_of_lists(const h5::Dataset& items, const h5::Dataset& scores,
+                                           MatrixShape shape, const std::string& path) {
+  const auto [rows, width] = extent_of(items);
+  if (rows != static_cast<hsize_t>(shape.queries) || extent_of(scores) != extent_of(items))
+    throw damaged(path, "has lists that do not match its shape");
+  std::vector<std::int64_t> offsets(shape.queries + 1);
+  for (std::size_t row = 0; row < offsets.size(); ++row)
+    offsets[row] = static_cast<std::int64_t>(row * width);
+  return offsets;
+}
+
 }  // namespace
 
 struct PairFileReader::Impl {
@@ -91,23 +114,9 @@ std::unique_ptr<PairFileReader> PairFileReader::open(FileCalls& calls, const std
       open_array(file, group + (layout == PairLayout::kCsr ? "/indices" : "/items"), place);
   h5::Dataset scores =
       open_array(file, group + (layout == PairLayout::kCsr ? "/data" : "/scores"), place);
-  std::vector<std::int64_t> offsets;
-  if (layout == PairLayout::kCsr) {
-    const h5::Dataset indptr = open_array(file, group + "/indptr", place);
-    if (size_of(indptr) - 1 != shape.queries)
-      throw damaged(place, "has an indptr of the wrong length");
-    offsets.resize(shape.queries + 1);
-    h5::check(
-        H5Dread(indptr.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()),
-        "read indptr", ExitCode::kDataError);
-  } else {
-    const auto [rows, width] = extent_of(items);
-    if (rows != static_cast<hsize_t>(shape.queries) || extent_of(scores) != extent_of(items))
-      throw damaged(place, "has lists that do not match its shape");
-    offsets.resize(shape.queries + 1);
-    for (std::size_t row = 0; row < offsets.size(); ++row)
-      offsets[row] = static_cast<std::int64_t>(row * width);
-  }
+  std::vector<std::int64_t> offsets = layout == PairLayout::kCsr
+                                          ? read_indptr(file, group, shape, place)
+                                          : offsets_of_lists(items, scores, shape, place);
   if (!std::ranges::is_sorted(offsets) || offsets.front() != 0 ||
       offsets.back() != size_of(items) || offsets.back() != size_of(scores)) {
     throw damaged(place, "has row offsets that do not match its pairs");

@@ -21,6 +21,11 @@ enum class FileForm { kHdf5, kNpz, kTsv, kTrec, kNpy };
 /// The format for the ending of the path; nothing for a folder. "-", the standard output, is a TSV.
 std::optional<FileForm> file_form(const std::string& path);
 
+/// Whether pairs in this format are lines of text.
+inline bool is_text(std::optional<FileForm> form) {
+  return form == FileForm::kTsv || form == FileForm::kTrec;
+}
+
 /// Throws Error (64), with the list, for an output with an ending that stands for no format.
 void require_known_ending(const std::string& path);
 

@@ -21,9 +21,9 @@ FileAttributes result_attributes(const TileGrid& grid, const FileAttributes& mor
 /// Writes `similarity.h5`: /similarity is a virtual dataset over the part files, with paths
 /// relative to the file and fill value NaN. HDF5 reads a missing source as NaN without an error, so
 /// that a successful read does not prove that the result is complete. Without tiles /similarity is
-/// an ordinary empty dataset. Ids are stored in /query_ids and /item_ids (see
-/// `create_ids`). Without layouts, for a matrix that has cells, there is
-/// no /similarity. `blocks` is stored in /block_sums.
+/// an ordinary empty dataset. Ids are stored in /query_ids and /item_ids (see `create_ids`).
+/// Without layouts, for a matrix that has cells, there is no /similarity. `blocks` is stored in
+/// /block_sums.
 void write_similarity_file(FileCalls& calls, const std::string& path, const TileGrid& grid,
                            const std::vector<PartLayout>& layouts,
                            const std::vector<std::string>& relative_paths,

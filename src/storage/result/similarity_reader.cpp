@@ -4,6 +4,7 @@
 
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "hdf5/require_plain.hpp"
 #include "hdf5/view.hpp"
 #include "storage/parts/id_datasets.hpp"
 #include "storage/parts/tile_files.hpp"
@@ -72,7 +73,7 @@ Description describe(const std::string& path) {
   if (whole_number(result.attributes, "complete", path) != 1) {
     throw Error(ExitCode::kDataError, "'" + path + "' belongs to a run that did not finish");
   }
-  if (H5Lexists(file.get(), "similarity", H5P_DEFAULT) == 0) {
+  if (!h5::exists(file, "similarity", path)) {
     throw Error(ExitCode::kDataError, "'" + path +
                                           "' contains no matrix (a result of --mode blocks has "
                                           "only block sums: see bulksim report)");

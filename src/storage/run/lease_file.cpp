@@ -29,7 +29,7 @@ std::optional<std::string> text_of_lease(FileCalls& calls, const std::string& pa
         "'" + path + "' is not a file, so it cannot hold the lease of the output: remove it");
   }
   try {
-    const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const File file = File::open(calls, path, O_RDONLY | O_NOFOLLOW);
     std::string text(std::min<std::size_t>(file.size(), kLeaseBytes), '\0');
     file.read(std::as_writable_bytes(std::span(text)), 0);
     return text;

@@ -8,7 +8,7 @@
 
 #include "bulksim/core/error.hpp"
 #include "core/files/staged_file.hpp"
-#include "storage/parts/pair_segments.hpp"
+#include "storage/parts/pair_runs.hpp"
 #include "storage/parts/part_set.hpp"
 #include "storage/run/output_folder.hpp"
 #include "storage/run/single_file.hpp"
@@ -207,7 +207,7 @@ std::string RunDirectory::publish_finalized(const std::function<void()>& before_
   before_step();
   for (const char* name : kWorkNames)
     remove_tree(calls_, inside(staging_, name));
-  remove_pair_segments();
+  remove_pair_runs();
   finalize(staging_);
   char number[32];
   std::snprintf(number, sizeof number, "%06lld", static_cast<long long>(next_version()));
@@ -220,12 +220,12 @@ std::string RunDirectory::publish_finalized(const std::function<void()>& before_
   return output_ + "/CURRENT/similarity.h5";
 }
 
-/// Removes the pair segments, which have been merged into the result, but not the parts of a
+/// Removes the runs of pairs, which have been merged into the result, but not the parts of a
 /// matrix.
-void RunDirectory::remove_pair_segments() {
+void RunDirectory::remove_pair_runs() {
   const std::string parts = staging_ + "/parts";
   if (!is_directory(calls_, parts)) return;
-  for (const std::string& path : pair_segment_files(calls_, parts))
+  for (const std::string& path : pair_run_files(calls_, parts))
     remove_file(calls_, path);
   if (list_directory(calls_, parts).empty()) remove_tree(calls_, parts);
 }

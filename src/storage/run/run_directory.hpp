@@ -86,7 +86,7 @@ class RunDirectory {
 
  private:
   std::string publish_file(const std::function<void()>& before_step);
-  void remove_pair_segments();
+  void remove_pair_runs();
   void remove_work_folder();
   bool holds_work() const;
   std::int64_t next_version() const;

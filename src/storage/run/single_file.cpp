@@ -10,6 +10,7 @@
 #include "storage/result/pair_file.hpp"
 #include "storage/result/result_path.hpp"
 #include "storage/result/similarity_file.hpp"
+#include "storage/result/text_format.hpp"
 #include "storage/run/output_folder.hpp"
 
 namespace bulksim {

@@ -112,13 +112,13 @@ TEST_F(CudaBackendTest, TakesItemsInSlicesThatFitTheDevice) {
 
 /// The largest slice of `columns` columns of tiles of a problem, and its labels.
 cuda::SliceSize largest_slice(const BackendProblem& problem, std::int64_t columns) {
-  const std::set<Column> labels(problem.queries.rows.col_indices.begin(),
-                                problem.queries.rows.col_indices.end());
+  const std::set<Column> labels(problem.queries.rows->col_indices.begin(),
+                                problem.queries.rows->col_indices.end());
   cuda::SliceSize slice{0, 0, std::ssize(labels)};
   for (std::int64_t column = 0; column < problem.grid.columns(); column += columns) {
     const ItemChunk chunk = problem.chunk({column, column + columns});
     slice.items = std::max(slice.items, chunk.range.size());
-    slice.entries = std::max(slice.entries, chunk.rows.nnz());
+    slice.entries = std::max(slice.entries, chunk.rows->nnz());
   }
   return slice;
 }
@@ -138,7 +138,7 @@ TEST_F(CudaBackendTest, UsesAsMuchDeviceMemoryAsCounted) {
     const cuda::SliceSize slice = largest_slice(problem, 6).with_reserve();
     constexpr std::int64_t kEmulatedScratch = 64;
     const cuda::DeviceMemory counted{
-        cuda::query_memory(problem.queries.rows.rows(), problem.queries.rows.nnz(), slice.labels),
+        cuda::query_memory(problem.queries.rows->rows(), problem.queries.rows->nnz(), slice.labels),
         2 * cuda::item_row_memory(slice),
         cuda::item_block_memory(problem.grid.tile(), slice, kEmulatedScratch),
         2 * cuda::tile_memory(options, problem.grid.rows(), false)};

@@ -45,6 +45,7 @@ class CudaPairsTest : public testing::Test {
       backend->submit(problem.chunk({column, std::min(column + 2, problem.grid.columns())}));
     }
     backend->drain();
+    test::take_lists(*backend, spec, sink);
     recomputed_ = backend->recomputed_tiles();
     EXPECT_EQ(sink.disorder, 0);
     return test::merged(sink, spec);

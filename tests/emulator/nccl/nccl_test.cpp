@@ -56,6 +56,10 @@ class ThreadCommunicator final : public Communicator {
     barrier();
     return all;
   }
+  std::vector<std::vector<std::byte>> exchange(
+      const std::vector<std::vector<std::byte>>&) override {
+    std::abort();
+  }
   void all_reduce_sum(std::span<std::int64_t>) override { std::abort(); }
   void all_reduce_sum(std::span<double>) override { std::abort(); }
   void all_reduce_max(std::span<std::int64_t>) override { std::abort(); }

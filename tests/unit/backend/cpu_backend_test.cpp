@@ -87,10 +87,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CpuBackend,
 
 TEST(CpuBackendRows, WithoutNegativeValuesHaveTheBitsOfAMergeToo) {
   Problem problem({"", {40, 2500}, {16, 1100}, 2});
-  for (QuantizedRows* rows : {&problem.queries.rows, &problem.items}) {
-    for (std::int32_t& value : rows->values)
+  const auto positive = [](QuantizedRows rows) {
+    for (std::int32_t& value : rows.values)
       value = std::abs(value);
-  }
+    return rows;
+  };
+  problem.queries.rows = positive(problem.queries.rows);
+  problem.items = positive(problem.items);
   CpuBackendOptions options = problem.options();
   options.content = TileContent::kValuesAndPartials;
   TileCollector sink(problem.grid.tile());
@@ -105,10 +108,12 @@ TEST(CpuBackendRows, WithoutNegativeValuesHaveTheBitsOfAMergeToo) {
 
 TEST(CpuBackendQueries, MayHaveNoEntriesAtAll) {
   Problem problem({"", {4, 30}, {4, 16}});
-  problem.queries.rows.col_indices.clear();
-  problem.queries.rows.values.clear();
-  problem.queries.rows.row_offsets.assign(5, 0);
-  problem.queries.rows.scales.assign(4, 0.0);
+  QuantizedRows empty = problem.queries.rows;
+  empty.col_indices.clear();
+  empty.values.clear();
+  empty.row_offsets.assign(5, 0);
+  empty.scales.assign(4, 0.0);
+  problem.queries.rows = empty;
   TileCollector sink(problem.grid.tile());
   const auto backend = make_cpu_backend(problem.options());
 

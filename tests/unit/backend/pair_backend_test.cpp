@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +25,23 @@ Pairs found(const BackendProblem& problem, const PairFilterSpec& spec,
     backend->submit(problem.chunk({column, column + 1}));
   }
   backend->drain();
+  take_lists(*backend, spec, sink);
   EXPECT_EQ(sink.disorder, 0);
   EXPECT_EQ(backend->recomputed_tiles(), 0);
   if (work != nullptr) *work = backend->work();
   backend.reset();  // before its sink is destroyed
   return merged(sink, spec);
+}
+
+/// Each way alone, and the choice between them.
+std::vector<std::optional<PairWay>> ways() {
+  std::vector<std::optional<PairWay>> all(kPairWays.begin(), kPairWays.end());
+  all.push_back(std::nullopt);
+  return all;
+}
+
+std::string name_of(std::optional<PairWay> way) {
+  return way ? std::to_string(static_cast<int>(*way)) : "any";
 }
 
 std::vector<PairFilterSpec> filters_of(std::vector<float> stored) {
@@ -62,15 +75,16 @@ TEST(PairBackend, FindsThePairsOfTheWholeMatrixThatTheFilterAdmits) {
     const BackendProblem problem({90, 3000}, {32, 700}, format);
     const auto matrix = reference(problem.queries.rows, problem.items);
     for (const PairFilterSpec& spec : filters_of(matrix)) {
-      for (const std::int64_t search_block : {64, 4096}) {
+      const Pairs wanted = expected(problem, matrix, spec);
+      for (const auto way : ways()) {
         CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
-        options.search_block = search_block;
-        auto backend = make_cpu_pair_backend(options, spec);
+        options.search_block = way ? 64 : 4096;
+        auto backend = make_cpu_pair_backend(options, spec, way);
 
         const Pairs pairs = found(problem, spec, std::move(backend));
 
-        EXPECT_EQ(pairs, expected(problem, matrix, spec))
-            << "at least " << spec.at_least << " below " << spec.below << " count " << spec.count;
+        EXPECT_TRUE(pairs == wanted) << "at least " << spec.at_least << " below " << spec.below
+                                     << " count " << spec.count << " way " << name_of(way);
       }
     }
   }
@@ -194,14 +208,17 @@ TEST(PairBackend, PairsOfIntegerRowsAreThoseOfExactArithmetic) {
       const TruePairs truth(integers, cut);
       const PairFilterSpec spec{.at_least = cut.value()};
 
-      const Pairs pairs =
-          found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec));
+      const Pairs wanted = expected(problem, matrix, spec);
+      for (const auto way : ways()) {
+        const Pairs pairs = found(
+            problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec, way));
 
-      std::vector<std::pair<std::int64_t, std::int64_t>> places;
-      for (const auto& [query, pair] : pairs)
-        places.emplace_back(query, pair.item);
-      EXPECT_TRUE(pairs == expected(problem, matrix, spec));
-      EXPECT_TRUE(places == truth.pairs) << places.size() << " of " << truth.pairs.size();
+        std::vector<std::pair<std::int64_t, std::int64_t>> places;
+        for (const auto& [query, pair] : pairs)
+          places.emplace_back(query, pair.item);
+        EXPECT_TRUE(pairs == wanted) << name_of(way);
+        EXPECT_TRUE(places == truth.pairs) << places.size() << " of " << truth.pairs.size();
+      }
       EXPECT_GT(truth.at_the_cut, least_at_the_cut);
     }
   }
@@ -223,11 +240,53 @@ TEST(PairBackend, DotProductsOfRowsOfAnyLengthLoseNoPair) {
     for (const float least : {1.0f, 60.0f, 250.0f}) {
       const PairFilterSpec spec{.at_least = std::ldexp(least, up + down)};
 
-      const Pairs pairs =
-          found(problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec));
+      const Pairs wanted = expected(problem, matrix, spec);
+      for (const auto way : ways()) {
+        const Pairs pairs = found(
+            problem, spec, make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, spec, way));
 
-      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << up << ' ' << least;
-      EXPECT_GT(pairs.size(), 50U) << up << ' ' << least;
+        EXPECT_TRUE(pairs == wanted) << up << ' ' << least << ' ' << name_of(way);
+      }
+      EXPECT_GT(wanted.size(), 50U) << up << ' ' << least;
+    }
+  }
+}
+
+TEST(PairBackend, TheBestPairsOfRowsAmongThemselvesAreFoundOnceForBothRows) {
+  for (const std::int64_t largest : {1, 1000}) {
+    for (const bool is_signed : {false, true}) {
+      CsrMatrix rows = count_rows(900, 30, largest, 81);
+      for (std::size_t at = 0; is_signed && at < rows.values.size(); at += 3)
+        rows.values[at] *= -1;
+      BackendProblem problem = self_join(rows);
+      problem.queries.first_items_are_positive = !is_signed;
+      problem.queries.are_items = true;
+      const auto matrix = reference(problem.queries.rows, problem.items);
+      for (const Partners partners : {Partners::kLater, Partners::kNotEarlier}) {
+        for (const PairFilterSpec& spec : {PairFilterSpec{.count = 7}, PairFilterSpec{.count = 850},
+                                           PairFilterSpec{.at_least = 0.4f, .count = 20}}) {
+          PairFilterSpec mirrored = spec;
+          mirrored.keep = Keep::kBest;
+          mirrored.mirrored = true;
+          mirrored.partners = partners;
+          PairFilterSpec wanted = mirrored;
+          wanted.partners = partners == Partners::kLater ? Partners::kOthers : Partners::kAll;
+          ItemChunk chunk = problem.chunk({0, problem.grid.columns()});
+          chunk.rows = problem.queries.rows;
+          PairCollector sink;
+          const auto backend =
+              make_cpu_pair_backend({problem.grid, problem.arithmetic, 2}, mirrored);
+
+          backend->set_queries(problem.queries, sink);
+          backend->submit(chunk);
+          backend->drain();
+          take_lists(*backend, mirrored, sink);
+
+          EXPECT_EQ(backend->recomputed_tiles(), 0);
+          EXPECT_TRUE(merged(sink, wanted) == expected(problem, matrix, wanted))
+              << largest << is_signed << ' ' << spec.count;
+        }
+      }
     }
   }
 }
@@ -253,14 +312,14 @@ TEST(PairBackend, BlocksThatMixSetsAndWeightedRowsLoseNoPair) {
   ASSERT_LT(problem.items.scales[1], 0x1p-25);
   const auto matrix = reference(problem.queries.rows, problem.items);
   for (const float cut : {0.3f, 0.5f, 0.8f, 1.0f}) {
-    for (const std::int64_t search_block : {100, 4096}) {
+    for (const auto way : ways()) {
       const PairFilterSpec spec{.at_least = cut};
       CpuBackendOptions options{problem.grid, problem.arithmetic, 2};
-      options.search_block = search_block;
+      options.search_block = 100;
 
-      const Pairs pairs = found(problem, spec, make_cpu_pair_backend(options, spec));
+      const Pairs pairs = found(problem, spec, make_cpu_pair_backend(options, spec, way));
 
-      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << cut;
+      EXPECT_TRUE(pairs == expected(problem, matrix, spec)) << cut << ' ' << name_of(way);
       EXPECT_GT(pairs.size(), 600U) << cut;
     }
   }
@@ -269,7 +328,8 @@ TEST(PairBackend, BlocksThatMixSetsAndWeightedRowsLoseNoPair) {
 TEST(PairBackend, BoundsSkipMuchOfTheWork) {
   const BackendProblem problem({90, 9000}, {90, 3000});
   const PairFilterSpec spec{.at_least = 0.9f};
-  auto backend = make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec);
+  auto backend =
+      make_cpu_pair_backend({problem.grid, problem.arithmetic, 1}, spec, PairWay::kSweep);
 
   PairStats work;
   found(problem, spec, std::move(backend), &work);
@@ -299,6 +359,7 @@ TEST(PairBackend, RecomputesARowThatIsWrongOnce) {
     backend->set_queries(problem.queries, sink);
     backend->submit(problem.chunk({0, 1}));
     backend->drain();
+    take_lists(*backend, spec, sink);
 
     EXPECT_GE(spoiled, 10);
     EXPECT_EQ(backend->recomputed_tiles(), 1);

@@ -162,6 +162,26 @@ TEST(Communicator, GatherKeepsTheLengthOfEveryRankEvenIfEmpty) {
   }
 }
 
+/// What a rank sends to another in the tests of exchange.
+std::string letter(std::size_t from, std::size_t to) {
+  return std::string(from == to || (from + to) % 3 == 0 ? 0 : 100 * from + to, 'x') +
+         std::to_string(from);
+}
+
+TEST(Communicator, ExchangeBringsEveryRankWhatTheOthersSentToIt) {
+  const auto rank = static_cast<std::size_t>(world().rank());
+  const auto ranks = static_cast<std::size_t>(world().size());
+  std::vector<std::vector<std::byte>> letters;
+  for (std::size_t peer = 0; peer < ranks; ++peer)
+    letters.push_back(to_bytes(letter(rank, peer)));
+
+  const auto received = world().exchange(letters);
+
+  ASSERT_EQ(received.size(), ranks);
+  for (std::size_t peer = 0; peer < ranks; ++peer)
+    EXPECT_EQ(received[peer], to_bytes(letter(peer, rank))) << peer;
+}
+
 class SplitMessages : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(SplitMessages, MessagesOfAnyLengthAreSplit) {
@@ -173,6 +193,10 @@ TEST_P(SplitMessages, MessagesOfAnyLengthAreSplit) {
 
   comm->all_reduce_sum(sums);
   comm->broadcast(bytes);
+  std::vector<std::vector<std::byte>> letters;
+  for (int peer = 0; peer < comm->size(); ++peer)
+    letters.push_back(to_bytes(text.substr(static_cast<std::size_t>(peer))));
+  const auto received = comm->exchange(letters);
   const auto all =
       comm->gather(to_bytes(text.substr(0, static_cast<std::size_t>(comm->rank()) + 7)));
 
@@ -180,6 +204,8 @@ TEST_P(SplitMessages, MessagesOfAnyLengthAreSplit) {
     ASSERT_EQ(sums[at], sum_of_ranks(comm->size(), at)) << at;
   }
   EXPECT_EQ(bytes, to_bytes(text));
+  for (const auto& one : received)
+    EXPECT_EQ(one, to_bytes(text.substr(static_cast<std::size_t>(comm->rank()))));
   for (std::size_t peer = 0; peer < all.size(); ++peer) {
     EXPECT_EQ(all[peer], to_bytes(text.substr(0, peer + 7))) << peer;
   }

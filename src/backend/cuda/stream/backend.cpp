@@ -87,6 +87,10 @@ class CudaPairBackend final : public PairBackend {
   void drain() override { work_.drain(); }
   std::int64_t recomputed_tiles() const override { return work_.recomputed(); }
   PairStats work() const override { return filter_.work(); }
+  void for_each_list(RowRange queries,
+                     const std::function<void(const PairStripe&)>& take) const override {
+    filter_.for_each_list(queries, take);
+  }
 
  private:
   PairFilter filter_;

@@ -224,7 +224,7 @@ bool Pipeline::partial_holds(const ItemChunk& chunk, TileId tile, std::int64_t r
   const std::int64_t query = grid.queries(tile.row).begin - batch_.range.begin + row;
   const std::int64_t blocks = tile_partials(options_) / grid.tile().queries;
   return is_partial_of(pinned.partials.data()[row * blocks + block], cosines,
-                       !batch_.rows.columns_of(query).empty(), exp_scale(options_.softmax_scale));
+                       !batch_.rows->columns_of(query).empty(), exp_scale(options_.softmax_scale));
 }
 
 /// Whether each sampled cell among the candidates is bit-identical, and each wanted one is among

@@ -36,7 +36,7 @@ TileFeeder::TileFeeder(const CudaBackendOptions& options, const Device& device,
   queries_.emplace(batch.rows, tile.queries, upload_);
   ticket_.reserve(1);
   slice_columns_ = std::max<std::int64_t>(1, options.slice_items / tile.items);
-  const std::int64_t rows_of_tiles = divide_up(batch.rows.rows(), tile.queries);
+  const std::int64_t rows_of_tiles = divide_up(batch.rows->rows(), tile.queries);
   group_tiles_ = static_cast<int>(std::clamp<std::int64_t>(rows_of_tiles, 1, kGroupTiles));
   while (group_tiles_ > 1 && result_bytes() > usable / 2)
     group_tiles_ /= 2;
@@ -59,7 +59,7 @@ DeviceMemory TileFeeder::memory_with(const Slice& slice) const {
   const SliceSize size = size_of(slice);
   const std::int64_t scratch =
       BlockBuilder::scratch_bytes(grid_of(slice), size.entries, queries.labels);
-  return {query_memory(queries.rows, batch_.rows.nnz(), queries.labels), 2 * item_row_memory(size),
+  return {query_memory(queries.rows, batch_.rows->nnz(), queries.labels), 2 * item_row_memory(size),
           item_block_memory(options_.grid.tile(), size, scratch), result_bytes()};
 }
 
@@ -111,7 +111,7 @@ TileFeeder::Slice TileFeeder::slice_of(const ItemChunk& chunk, std::span<const T
   const RowRange items{options_.grid.items(first).begin - chunk.range.begin,
                        options_.grid.items(last).end - chunk.range.begin};
   const std::int64_t entries =
-      chunk.rows.row_offsets[items.end] - chunk.rows.row_offsets[items.begin];
+      chunk.rows->row_offsets[items.end] - chunk.rows->row_offsets[items.begin];
   return {items, first, last - first + 1, entries, tiles.first(count)};
 }
 
@@ -206,7 +206,7 @@ void TileFeeder::sum_columns(const Slice& slice, const ItemChunk& chunk, const I
   const auto entry = [&](std::int64_t row) {
     const std::size_t at = row - chunk.range.begin;
     const std::size_t first = slice.items.begin;
-    return chunk.rows.row_offsets[at] - chunk.rows.row_offsets[first];
+    return chunk.rows->row_offsets[at] - chunk.rows->row_offsets[first];
   };
   const RowRange items = options_.grid.items(column);
   launch_column_sums(slot.view(), grid_of(slice), entry(items.begin), entry(items.end),
@@ -240,7 +240,7 @@ TileFeeder::Group TileFeeder::launch(const Slice& slice, const ItemSlot& slot,
                    compute_);
   if (filter_ != nullptr) {
     results.filter.launch(group, options_.grid, options_.grid.items(tiles.front().column).size(),
-                          batch_.rows.rows(), *filter_, compute_);
+                          batch_.rows->rows(), *filter_, compute_);
   }
   results.computed.record(compute_);
   return {tiles, &results};
