@@ -14,14 +14,17 @@ namespace {
 CommandSyntax syntax() {
   return {
       .name = "bench",
-      .usage = "kernel ITEMS QUERIES",
+      .usage = "kernel ITEMS QUERIES | pairs ITEMS [QUERIES] (-t T | -k K)",
       .summary =
-          "Measures the speed of the kernel alone. Output goes into buffers that stay in "
-          "cache, row identity is on, and item blocks are built before the clock starts.",
+          "Measures the speed of the kernel alone, or of each way of finding pairs. The output of "
+          "the kernel goes into buffers that stay in cache, row identity is on, and item blocks "
+          "are built before the clock starts. The ways of finding pairs begin with rows in memory.",
       .positionals = {"what", "items", "queries"},
-      .options = {{"what", 0, "", "kernel"},
+      .options = {{"what", 0, "", "kernel or pairs"},
                   {"items", 0, "", "item rows"},
                   {"queries", 0, "", "query rows"},
+                  {"threshold", 't', "", "pairs with a cosine of at least X"},
+                  {"top-k", 'k', "", "the X best items of each query"},
                   {"item-limit", 0, "0", "use the first X rows only; 0: all"},
                   {"query-limit", 0, "0", "use the first X rows only; 0: all"},
                   {"backend", 0, "cpu", "cpu, or cuda: with baselines in the same run"},
@@ -32,13 +35,35 @@ CommandSyntax syntax() {
                   {"softmax-scale", 0, "20", "of the block sums"},
                   json_option(),
                   help_option()},
-      .examples = {"bulksim bench kernel titles_items.csr titles_queries.csr --repeats 21"}};
+      .examples = {"bulksim bench kernel titles_items.csr titles_queries.csr --repeats 21",
+                   "bulksim bench pairs titles_items.csr -t 0.8"}};
+}
+
+int run_pairs(const OptionValues& options) {
+  if (options.has("threshold") == options.has("top-k")) {
+    throw Error(ExitCode::kUsage, "bench pairs needs either --threshold or --top-k");
+  }
+  PairBenchOptions bench;
+  bench.items = options.required("items", "the item file ITEMS");
+  bench.queries = options.text("queries");
+  if (options.has("threshold")) {
+    bench.threshold = static_cast<float>(options.real("threshold", 0.0, 1.0));
+  } else {
+    bench.top_k = options.integer("top-k", 1);
+  }
+  bench.threads = static_cast<int>(options.integer("threads", 1, 4096));
+  bench.repeats = static_cast<int>(options.integer("repeats", 1, 1000));
+  bench.format = options.format<BenchFormat>();
+  run_pair_bench(system_file_calls(), bench, std::cout);
+  return 0;
 }
 
 int run(const OptionValues& options) {
-  if (options.required("what", "what to measure (kernel)") != "kernel") {
+  const std::string what = options.required("what", "what to measure (kernel or pairs)");
+  if (what == "pairs") return run_pairs(options);
+  if (what != "kernel") {
     throw Error(ExitCode::kUsage,
-                "the first argument of bench must be kernel, not '" + options.text("what") + "'");
+                "the first argument of bench must be kernel or pairs, not '" + what + "'");
   }
   KernelBenchOptions bench;
   bench.items = options.required("items", "the item file ITEMS");

@@ -1,18 +1,26 @@
 #include "job/bench_job.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/cpu/kernel_benchmark.hpp"
 #include "backend/cuda/cuda_kernel_benchmark.hpp"
+#include "bulksim/backend/pair_backend.hpp"
 #include "bulksim/core/error.hpp"
 #include "bulksim/formats/matrix_source.hpp"
 #include "bulksim/sparse/csr_matrix.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"
+#include "core/run/phase_timer.hpp"
 #include "core/text/format_text.hpp"
 #include "core/text/json.hpp"
 #include "job/cuda_rates.hpp"
+#include "job/plan/plan.hpp"
 
 namespace bulksim {
 
@@ -95,7 +103,143 @@ std::string KernelBenchReport::to_text() const {
   return text + "failed identities    " + std::to_string(rates.failed_identities) + "\n";
 }
 
+/// Counts pairs.
+class PairCounter final : public PairSink {
+ public:
+  std::unique_ptr<PairWriter> make_writer() override { return std::make_unique<Writer>(*this); }
+
+  std::atomic<std::int64_t> pairs = 0;
+
+ private:
+  class Writer final : public PairWriter {
+   public:
+    explicit Writer(PairCounter& counter) : counter_(counter) {}
+    void begin(PairWork) override {}
+    void write(const PairStripe& stripe) override { counter_.pairs += std::ssize(stripe.pairs); }
+    void finish() override {}
+
+   private:
+    PairCounter& counter_;
+  };
+};
+
+/// What is searched for, and in what.
+struct PairProblem {
+  QueryBatch queries;
+  ItemChunk items;
+  TileGrid grid;
+  FixedPoint format;
+  PairFilterSpec filter;
+
+  /// Each pair is searched once where the way can offer it to both rows.
+  PairFilterSpec filter_of(std::optional<PairWay> way) const {
+    PairFilterSpec spec = filter;
+    if (queries.are_items && (filter.keep == Keep::kAll || way != PairWay::kSweep)) {
+      spec.partners = Partners::kLater;
+      spec.mirrored = filter.keep == Keep::kBest;
+    }
+    return spec;
+  }
+};
+
+PairProblem make_pair_problem(FileCalls& calls, const PairBenchOptions& options) {
+  const bool is_self_join = options.queries.empty();
+  const CsrMatrix items = read_canonical(calls, options.items, 0);
+  const CsrMatrix others = is_self_join ? CsrMatrix() : read_canonical(calls, options.queries, 0);
+  const CsrMatrix& queries = is_self_join ? items : others;
+  PairProblem problem;
+  problem.format = cosine_format(value_info(queries.view()).rounding.longest_rounded_row,
+                                 value_info(items.view()).rounding.longest_rounded_row);
+  const MatrixShape shape{queries.rows(), items.rows()};
+  problem.grid = TileGrid(shape, default_tile(shape));
+  problem.queries.range = {0, shape.queries};
+  problem.queries.rows = quantized_rows(queries, problem.format);
+  problem.queries.are_items = is_self_join;
+  problem.queries.first_items_are_positive =
+      std::ranges::all_of(items.values, [](double value) { return value >= 0.0; });
+  problem.items.range = {0, shape.items};
+  problem.items.rows =
+      is_self_join ? problem.queries.rows : SharedRows(quantized_rows(items, problem.format));
+  if (is_self_join) problem.filter.partners = Partners::kOthers;
+  if (options.threshold) problem.filter.at_least = *options.threshold;
+  if (options.top_k > 0) {
+    problem.filter.keep = Keep::kBest;
+    problem.filter.count = options.top_k;
+  }
+  return problem;
+}
+
+struct WayRates {
+  std::string name;
+  std::optional<PairWay> way;
+  std::vector<double> seconds = {};
+  std::int64_t pairs = 0;
+
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+};
+
+/// The ways that can find the pairs, and the choice.
+std::vector<WayRates> ways_for(const PairFilterSpec& filter) {
+  std::vector<WayRates> ways;
+  const bool has_cut = filter.at_least > 0.0f;
+  if (has_cut && filter.keep == Keep::kAll) ways.push_back({"join", PairWay::kJoin});
+  if (has_cut || filter.keep == Keep::kBest) ways.push_back({"sweep", PairWay::kSweep});
+  ways.push_back({"filter", PairWay::kFilter});
+  ways.push_back({"choice", std::nullopt});
+  return ways;
+}
+
+void run_way(const PairProblem& problem, int threads, WayRates& rates) {
+  const PairFilterSpec filter = problem.filter_of(rates.way);
+  CpuBackendOptions options{problem.grid, problem.format, threads};
+  PairCounter counter;
+  ItemChunk chunk = problem.items;
+  for (std::int64_t number = 0; number < problem.grid.count(); ++number) {
+    const TileId tile = problem.grid.id(number);
+    if (filter.touches(problem.grid.queries(tile.row), problem.grid.items(tile.column))) {
+      chunk.tiles.push_back(tile);
+    }
+  }
+  const Stopwatch watch;
+  const auto backend = make_cpu_pair_backend(options, filter, rates.way);
+  backend->set_queries(problem.queries, counter);
+  backend->submit(std::move(chunk));
+  backend->drain();
+  backend->for_each_list({0, kEveryRow},
+                         [&](const PairStripe& list) { counter.pairs += std::ssize(list.pairs); });
+  rates.seconds.push_back(watch.seconds());
+  rates.pairs = counter.pairs;
+}
+
 }  // namespace
+
+void run_pair_bench(FileCalls& calls, const PairBenchOptions& options, std::ostream& out) {
+  const PairProblem problem = make_pair_problem(calls, options);
+  std::vector<WayRates> ways = ways_for(problem.filter);
+  for (int repeat = 0; repeat < options.repeats; ++repeat) {
+    for (WayRates& way : ways)
+      run_way(problem, options.threads, way);
+  }
+  JsonObject json;
+  json.add("schema", kBenchSchema).add("threads", options.threads).add("pairs", ways[0].pairs);
+  for (const WayRates& way : ways) {
+    json.add(way.name + "_seconds", way.median());
+    if (options.format == BenchFormat::kText) {
+      out << formatted("%-8s %9.3f s  %ld pairs\n", way.name.c_str(), way.median(), way.pairs);
+    }
+    if (way.pairs != ways[0].pairs) {
+      throw Error(ExitCode::kSoftware, "the " + way.name + " has found " +
+                                           std::to_string(way.pairs) + " pairs and the " +
+                                           ways[0].name + " " + std::to_string(ways[0].pairs) +
+                                           ": test the memory of this machine");
+    }
+  }
+  if (options.format == BenchFormat::kJson) out << json.text(1) << "\n";
+}
 
 void run_kernel_bench(FileCalls& calls, const KernelBenchOptions& options, std::ostream& out) {
   const CsrMatrix queries = read_canonical(calls, options.queries, options.query_limit);

@@ -27,6 +27,21 @@ struct KernelBenchOptions {
   BenchFormat format = BenchFormat::kText;
 };
 
+struct PairBenchOptions {
+  std::string items;
+  std::string queries;             ///< empty: the items among themselves
+  std::optional<float> threshold;  ///< pairs with a cosine of at least this, or
+  std::int64_t top_k = 0;          ///< the best items of each query
+  int threads = 1;
+  int repeats = 5;
+  BenchFormat format = BenchFormat::kText;
+};
+
+/// Times each way of finding pairs on the CPU alone, and the choice between them, and prints the
+/// medians: from quantized rows in memory to pairs that are counted. The ways take turns. Throws
+/// Error (70) when they do not find the same number.
+void run_pair_bench(FileCalls& calls, const PairBenchOptions& options, std::ostream& out);
+
 /// Times a kernel alone on two matrices and prints its rates.
 ///
 /// On the CPU: pairs and useful multiply-adds per second, the share of the limit that streaming

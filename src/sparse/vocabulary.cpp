@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 namespace bulksim {
 
@@ -23,7 +22,10 @@ Vocabulary::Vocabulary(const QuantizedRows& queries, std::int64_t least_frequenc
   std::vector<std::int64_t> frequency(members_.rank());
   for (const Column column : queries.col_indices)
     ++frequency[members_.find(column)];
-  if (least_frequency > 1) drop_rare(queries, least_frequency, frequency);
+  if (least_frequency > 1) {
+    members_.drop([&](std::uint32_t rank) { return frequency[rank] < least_frequency; });
+    std::erase_if(frequency, [&](std::int64_t of_column) { return of_column < least_frequency; });
+  }
 
   // a counting sort, the most frequent first
   const std::int64_t most = frequency.empty() ? 0 : std::ranges::max(frequency);
@@ -34,19 +36,6 @@ Vocabulary::Vocabulary(const QuantizedRows& queries, std::int64_t least_frequenc
   labels_.resize(frequency.size() + 1);
   for (std::size_t rank = 0; rank < frequency.size(); ++rank)
     labels_[rank] = next[most - frequency[rank]]++;
-}
-
-/// Removes the columns that occur less often, with their frequencies.
-void Vocabulary::drop_rare(const QuantizedRows& queries, std::int64_t least_frequency,
-                           std::vector<std::int64_t>& frequency) {
-  RankedSet kept;
-  kept.reset(queries.columns);
-  for (const Column column : queries.col_indices) {
-    if (frequency[members_.find(column)] >= least_frequency) kept.insert(column);
-  }
-  kept.rank();
-  members_ = std::move(kept);
-  std::erase_if(frequency, [&](std::int64_t of_column) { return of_column < least_frequency; });
 }
 
 }  // namespace bulksim

@@ -41,6 +41,9 @@ class RankedSet {
     const auto present = static_cast<std::uint32_t>(up_to >> 63);
     return {word.before + std::popcount(up_to) - present, present};
   }
+  /// Removes the members for which `is_dropped(rank)`, and computes the ranks again.
+  template <class IsDropped>
+  void drop(IsDropped&& is_dropped);
   std::int64_t bytes() const { return words_.size() * sizeof(Word); }
 
  private:
@@ -50,6 +53,17 @@ class RankedSet {
   };
   std::vector<Word> words_;
 };
+
+template <class IsDropped>
+void RankedSet::drop(IsDropped&& is_dropped) {
+  std::uint32_t number = 0;
+  for (Word& word : words_) {
+    for (std::uint64_t left = word.bits; left != 0; left &= left - 1) {
+      if (is_dropped(number++)) word.bits &= ~(left & -left);
+    }
+  }
+  rank();
+}
 
 /// The columns that occur in the queries, numbered ("labelled") by descending query frequency, by
 /// column where frequencies are equal. Item columns outside the vocabulary occur in no query and
@@ -80,9 +94,6 @@ class Vocabulary {
   }
 
  private:
-  void drop_rare(const QuantizedRows& queries, std::int64_t least_frequency,
-                 std::vector<std::int64_t>& frequency);
-
   Column columns_ = 0;  // stands for all columns from the number of those of the queries on
   RankedSet members_;
   std::vector<std::uint32_t> labels_;  // by rank of the query column, and one for absent columns

@@ -83,5 +83,31 @@ TEST(KernelBench, RefusesAMatrixWithoutNonzeros) {
                      [&] { bench(options); });
 }
 
+TEST(PairBench, CountsTheSamePairsInEveryWay) {
+  const test::TemporaryFolder folder;
+  const KernelBenchOptions files = small_problem(folder);
+  PairBenchOptions options{.items = files.items, .repeats = 2, .format = BenchFormat::kJson};
+  const auto bench = [&] {
+    std::ostringstream out;
+    run_pair_bench(system_file_calls(), options, out);
+    return nlohmann::json::parse(out.str());
+  };
+
+  options.threshold = 0.9F;
+  const auto join = bench();
+  EXPECT_EQ(join.at("pairs"), 834 * 833 / 2 + 1666 * 1665 / 2);
+  EXPECT_GT(join.at("join_seconds"), 0.0);
+  EXPECT_GT(join.at("choice_seconds"), 0.0);
+
+  options.threshold.reset();
+  options.top_k = 3;
+  EXPECT_EQ(bench().at("pairs"), 3 * 2500);
+
+  options.queries = files.queries;
+  const auto lists = bench();
+  EXPECT_EQ(lists.at("pairs"), 3 * 3);
+  EXPECT_FALSE(lists.contains("join_seconds"));
+}
+
 }  // namespace
 }  // namespace bulksim

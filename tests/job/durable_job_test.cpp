@@ -477,6 +477,38 @@ TEST(DurableJob, ARateCountsOnlyTheTilesOfThisAttempt) {
               share * report["output_bytes"].get<double>(), 1.0);
 }
 
+TEST(DurableJob, ListsOfBestItemsAreFinishedSomeRowsAtATimeAndResumed) {
+  for (const bool is_self_join : {false, true}) {
+    JobBench bench;
+    if (is_self_join) {
+      bench.config.queries.clear();
+      bench.config.tile = TileShape{200, 256};
+    }
+    const std::int64_t rows = is_self_join ? 15 : 4;
+    bench.config.filter =
+        PairFilterSpec{.partners = is_self_join ? Partners::kOthers : Partners::kAll,
+                       .keep = Keep::kBest,
+                       .count = 20};
+    JobBench whole;
+    whole.config.filter = bench.config.filter;
+    whole.config.queries = bench.config.queries.empty() ? "" : whole.config.queries;
+    whole.config.tile = bench.config.tile;
+    ASSERT_EQ(whole.run(), 0) << whole.sentence;
+    bench.config.commit.seconds = 0.0;  // one row of tiles at a time
+    FailingDisk disk;
+    disk.room = is_self_join ? 200'000 : 20'000;
+    ASSERT_EQ(bench.run(disk), 74) << bench.sentence;
+
+    ASSERT_EQ(bench.run(), 0) << bench.sentence;
+
+    const std::int64_t resumed = report_of(bench)["tiles"]["resumed"];
+    EXPECT_GT(resumed, 0);
+    EXPECT_LT(resumed, 12 * rows);
+    EXPECT_EQ(resumed % 12, 0) << "whole rows of tiles";
+    EXPECT_EQ(bench.files(), whole.files());
+  }
+}
+
 TEST(DurableJob, PairsAreAlsoMadeDurableAfterATime) {
   class Counting final : public ForwardingCalls {
    public:

@@ -23,7 +23,7 @@ constexpr std::int64_t kSampledRows = 16;
 constexpr std::int64_t kSampledJoinItems = 4096;
 // Cells per sampled cell of a large part, and the least number of sampled cells.
 constexpr std::int64_t kCellsPerSample = std::int64_t{1} << 16;
-constexpr std::int64_t kJoinedCellsPerSample = std::int64_t{1} << 19;
+constexpr std::int64_t kJoinedCellsPerSample = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastSamples = 8;
 constexpr std::int64_t kFewCells = 4096;  // a part that is sampled in full
 
@@ -263,8 +263,9 @@ void PairWorker::join(Part& part) {
       exact_.clear();
       join_.find({row, spec_.at_least}, items, index, band_.rows(), exact_);
       for (const ExactPair& pair : exact_) {
-        add(row, pair.item, to_score(pair.sum, queries_->scale(row), band_.rows().scale(pair.item)),
-            part);
+        const double item_scale = band_.rows().scale(pair.item);
+        const float score = to_score(pair.sum, queries_->scale(row), item_scale);
+        if (score >= spec_.at_least) add(row, pair.item, score, part);
       }
     }
     end_row(row, 0);

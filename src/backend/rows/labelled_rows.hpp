@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/rows/prefetch.hpp"
 #include "bulksim/core/types.hpp"
 #include "bulksim/sparse/quantized_rows.hpp"
 #include "sparse/vocabulary.hpp"
@@ -37,6 +38,7 @@ class LabelledRows {
   double scale(std::int64_t row) const { return scales_[row]; }
   Signs signs() const { return signs_; }
   std::span<const LabelledEntry> row(std::int64_t row) const { return entries({row, row + 1}); }
+  void prefetch_offset(std::int64_t row) const { prefetch(offsets_.data() + row, 1); }
   /// Entries of neighbouring rows.
   std::span<const LabelledEntry> entries(RowRange range) const {
     const auto begin = offsets_[range.begin];

@@ -94,15 +94,6 @@ void fit_processors(const Plan& plan, const RankResources& resources, Schedule& 
   schedule.chunks_in_flight = 2 * std::int64_t{resources.threads};
 }
 
-/// Enough rows for a time in which the items are read and inverted many times.
-std::int64_t rows_of_lists(const Schedule& schedule, const TileGrid& grid) {
-  constexpr std::int64_t kLeastQueries = 16 * 1024;
-  constexpr std::int64_t kCells = std::int64_t{1} << 36;
-  const std::int64_t queries =
-      std::max(kLeastQueries, kCells / std::max<std::int64_t>(grid.shape().items, 1));
-  return std::min(schedule.query_batch_rows, divide_up(queries, grid.tile().queries));
-}
-
 }  // namespace
 
 std::int64_t Schedule::memory_peak() const {
@@ -136,7 +127,7 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
   }
   for (;;) {
     schedule.memory = memory_table(plan, surveys, resources, schedule);
-    if (schedule.memory_peak() <= resources.memory) break;
+    if (schedule.memory_peak() <= resources.memory) return schedule;
     if (schedule.chunks_in_flight > 2) {
       schedule.chunks_in_flight = divide_up(schedule.chunks_in_flight, 2);
     } else if (schedule.chunk_columns > 1 && !config.chunk_rows) {
@@ -149,8 +140,6 @@ Schedule make_schedule(const JobConfig& config, const Plan& plan, const Surveys&
       throw too_little_memory(schedule, resources.memory);
     }
   }
-  schedule.list_rows = rows_of_lists(schedule, plan.grid);
-  return schedule;
 }
 
 }  // namespace bulksim

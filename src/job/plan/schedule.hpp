@@ -24,9 +24,6 @@ struct Schedule {
   std::int64_t chunks_in_flight = 2;  ///< in the backend; one more is being read
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
   std::string query_limit;            ///< what limits the batch
-  /// Rows of tiles whose lists of best items are finished together, at most a batch: after a crash
-  /// those at work are lost.
-  std::int64_t list_rows = 1;
   MemoryTable memory;            ///< expected memory of the run
   std::int64_t peak_before = 0;  ///< peak bytes of the survey
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,6 +49,8 @@ class PairsRun {
   std::vector<std::int64_t> share_of_this_rank(const std::vector<std::int64_t>& tiles) const;
   void find_lists(const PairFilterSpec& filter, const std::vector<std::int64_t>& tiles,
                   PairStream& stream, const PairBackend& backend, PairSink& sink);
+  std::int64_t least_list_rows() const;
+  std::int64_t next_list_rows(std::int64_t rows, double seconds);
   Error too_much(std::int64_t pairs, std::int64_t tiles_done, std::int64_t tiles) const;
   Error too_large(std::int64_t pairs, const std::string& need) const;
   std::string limit_text() const;
@@ -170,15 +173,17 @@ std::vector<std::int64_t> PairsRun::share_of_this_rank(
 }
 
 /// Finds the lists of some rows of tiles at a time: all ranks share their tiles, and then merge
-/// what they have found. A collective; throws Stopped on all ranks alike.
+/// what they have found. After a crash the rows at work are lost: their number follows the time
+/// that may be. A collective; throws Stopped on all ranks alike.
 void PairsRun::find_lists(const PairFilterSpec& filter, const std::vector<std::int64_t>& tiles,
                           PairStream& stream, const PairBackend& backend, PairSink& sink) {
   const TileGrid& grid = plan().grid;
-  const std::int64_t rows_at_once = session_.setup.schedule.list_rows;
-  for (std::int64_t row = 0; row < grid.rows(); row += rows_at_once) {
-    const RowRange rows{row, std::min(row + rows_at_once, grid.rows())};
+  std::int64_t count = least_list_rows();
+  for (RowRange rows{0, 0}; rows.end < grid.rows(); rows.begin = rows.end) {
+    rows.end = std::min(rows.begin + count, grid.rows());
     const auto finished = tiles_in(rows, grid, work_.to_do);
     if (finished.empty()) continue;
+    const Stopwatch watch;
     std::array<std::int64_t, 1> stopped{0};
     try {
       stream.run(share_of_this_rank(tiles_in(rows, grid, tiles)));
@@ -189,7 +194,29 @@ void PairsRun::find_lists(const PairFilterSpec& filter, const std::vector<std::i
     session_.comm().all_reduce_max(stopped);
     if (stopped[0] != 0) throw Stopped();
     deliver_lists(backend, filter, grid, rows, finished, sink, session_.comm());
+    count = next_list_rows(rows.size(), watch.seconds());
   }
+}
+
+/// Rows of tiles whose queries make it worth reading and inverting all items.
+std::int64_t PairsRun::least_list_rows() const {
+  constexpr std::int64_t kQueries = std::int64_t{1} << 14;
+  if (session_.config.commit.seconds <= 0.0) return 1;
+  const std::int64_t rows = divide_up(kQueries, plan().grid.tile().queries);
+  return std::min(rows, session_.setup.schedule.query_batch_rows);
+}
+
+/// The number of rows that take as long as may be lost, after `rows` took `seconds`; the same on
+/// all ranks.
+std::int64_t PairsRun::next_list_rows(std::int64_t rows, double seconds) {
+  constexpr double kMostGrowth = 8.0;
+  std::array<std::int64_t, 1> microseconds{std::llround(seconds * 1e6) + 1};
+  session_.comm().all_reduce_max(microseconds);
+  const double growth = session_.config.commit.seconds * 1e6 / static_cast<double>(microseconds[0]);
+  const auto wanted =
+      static_cast<std::int64_t>(static_cast<double>(rows) * std::min(growth, kMostGrowth));
+  return std::clamp(wanted, least_list_rows(),
+                    std::max(least_list_rows(), session_.setup.schedule.query_batch_rows));
 }
 
 /// `pairs` were found in `tiles_done` of this rank's `tiles`.

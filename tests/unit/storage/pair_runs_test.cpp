@@ -1,8 +1,10 @@
 #include "storage/parts/pair_runs.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "support/test_support.hpp"
 
@@ -90,6 +92,32 @@ TEST_F(PairRunsTest, AfterADamagedOneOfTheirStreamAreIgnored) {
 
   EXPECT_FALSE(read().has(1));
   EXPECT_EQ(read().pairs(), 0);
+}
+
+TEST_F(PairRunsTest, MayBeInMoreFilesThanAProcessMayOpen) {
+  constexpr std::int64_t kFiles = 150;
+  std::vector<std::string> paths;
+  for (std::int64_t file = 0; file < kFiles; ++file) {
+    paths.push_back(folder_ / ("rank" + std::to_string(file) + ".pairs"));
+    PairRunFile(calls_, paths.back(), plan_, grid_.shape())
+        .append({{}, {file % 10}, {1}, {file}, {0.5f}}, 0, false);
+  }
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+
+  const PairRuns runs(calls_, paths, plan_, grid_);
+  std::int64_t sum = 0;
+  for (std::int64_t run = 0; run < runs.size(); ++run) {
+    std::int64_t item = 0;
+    float score = 0.0f;
+    runs.read_pairs(run, 0, {&item, 1}, {&score, 1});
+    sum += item;
+  }
+
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(sum, kFiles * (kFiles - 1) / 2);
 }
 
 TEST_F(PairRunsTest, WhoseCountsDoNotAddUpAreIgnored) {
