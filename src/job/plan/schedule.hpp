@@ -24,8 +24,8 @@ struct Schedule {
   std::int64_t chunks_in_flight = 2;  ///< in the backend; one more is being read
   std::int64_t query_batch_rows = 1;  ///< rows of tiles whose queries are held at once
   std::string query_limit;            ///< what limits the batch
-  MemoryTable memory;            ///< expected memory of the run
-  std::int64_t peak_before = 0;  ///< peak bytes of the survey
+  MemoryTable memory;                 ///< expected memory of the run
+  std::int64_t peak_before = 0;       ///< peak bytes of the survey
 
   /// Columns of tiles computed at once; as many wait.
   std::int64_t columns_at_work() const { return chunk_columns * chunks_in_flight / 2; }
